@@ -1,4 +1,4 @@
-"""The families of kernels in a directory: a file with a table of rows each, all declared in families.h."""
+"""The libraries of a directory of kernels: its helpers, and its families, each a file with a table of rows."""
 
 # Loops are vectorised; kernels ask nothing of errno or floating-point traps.
 LOOP_COPTS = [
@@ -7,41 +7,55 @@ LOOP_COPTS = [
     "-ffp-contract=off",  # Multiply-adds stand where the code says so: the same bits in each instruction set.
 ]
 
-# What most families need.
-_COMMON_DEPS = [
-    "//graph/base",
-    "//kernels",
-    "@sys//:absl_span",
-    "@sys//:absl_strings",
-]
-
-_VISIBILITY = [
+VISIBILITY = [
     "//kernels:__subpackages__",
     "//tests:__subpackages__",
 ]
 
-def kernel_families(families):
-    """Declares a library for each family, and `families` (families.cc), which adds all of them to a registry.
+# What most files of kernels need.
+_COMMON_DEPS = [
+    "//graph/base",
+    "//graph/value",
+    "//kernels",
+    "@sys//:absl_core_headers",
+    "@sys//:absl_function_ref",
+    "@sys//:absl_inlined_vector",
+    "@sys//:absl_span",
+    "@sys//:absl_status",
+    "@sys//:absl_statusor",
+    "@sys//:absl_strings",
+]
+
+def kernel_library(name, pairs = [], srcs = [], hdrs = [], deps = [], **kwargs):
+    """Declares a library of helpers.
 
     Args:
-      families: {name of the family and of its file: what it needs beside the common deps}.
+      name: of the library.
+      pairs: "x" stands for x.cc and x.h.
+      srcs: sources without a header of their own.
+      hdrs: headers without a source.
+      deps: what it needs beside the common deps.
+      **kwargs: as for cc_library.
     """
-    for name, deps in families.items():
-        native.cc_library(
-            name = name,
-            srcs = [name + ".cc"],
-            hdrs = ["families.h"],
-            copts = LOOP_COPTS,
-            visibility = _VISIBILITY,
-            deps = {dep: None for dep in _COMMON_DEPS + deps}.keys(),
-        )
     native.cc_library(
+        name = name,
+        srcs = [pair + ".cc" for pair in pairs] + srcs,
+        hdrs = [pair + ".h" for pair in pairs] + hdrs,
+        deps = _COMMON_DEPS + deps,
+        **kwargs
+    )
+
+def kernel_families(names, deps = []):
+    """Declares `families`: families.cc, which adds the families to a registry, and NAME.cc of each.
+
+    Args:
+      names: of the families.
+      deps: what they need beside the common deps.
+    """
+    kernel_library(
         name = "families",
-        srcs = ["families.cc"],
-        hdrs = ["families.h"],
-        visibility = _VISIBILITY,
-        deps = [":" + name for name in families] + [
-            "//kernels",
-            "@sys//:absl_span",
-        ],
+        pairs = ["families"],
+        srcs = [name + ".cc" for name in names],
+        copts = LOOP_COPTS,
+        deps = deps,
     )

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/new_kernel.h"
 
 namespace sluice {
@@ -20,9 +20,7 @@ void ClearElements(Tensor& tensor) {
 // Shape s becomes s + s, with the elements on the diagonal.
 absl::Status ComputeDiag(KernelContext& context) {
   const Tensor& input = context.input(0);
-  if (input.rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "diagonal").Found("a scalar").Expected("at least a vector");
-  }
+  if (input.rank() == 0) return ShapeError(0, "diagonal", "a scalar", "at least a vector");
   IndexVector dims(input.shape().dims().begin(), input.shape().dims().end());
   dims.insert(dims.end(), input.shape().dims().begin(), input.shape().dims().end());
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
@@ -39,12 +37,7 @@ absl::Status ComputeDiagPart(KernelContext& context) {
   const int half = input.rank() / 2;
   bool fits = input.rank() % 2 == 0;
   for (int axis = 0; fits && axis < half; ++axis) fits = input.dim(axis) == input.dim(axis + half);
-  if (!fits) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0)
-        .Found(input.shape().ToString())
-        .Expected("the same sizes in both halves of the dimensions");
-  }
+  if (!fits) return ShapeError(0, "", input.shape(), "the same sizes in both halves of the dimensions");
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(input.shape().dims().first(static_cast<size_t>(half))));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   const CopyAxis axis = {shape.num_elements(), 1, shape.num_elements() + 1};
@@ -54,19 +47,8 @@ absl::Status ComputeDiagPart(KernelContext& context) {
 
 // How many diagonals of a side of `size` stay: all for a negative number.
 absl::StatusOr<int64_t> ReadBound(const KernelContext& context, int input, absl::string_view name, int64_t size) {
-  if (context.input(input).rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input, name)
-        .Found(context.input(input).shape().ToString())
-        .Expected("a scalar");
-  }
-  const int64_t bound = IndexAt(context.input(input), 0);
-  if (bound > size) {
-    return Error(ErrorCode::kOpValue)
-        .Input(input, name)
-        .Found(absl::StrCat(bound))
-        .Expected(absl::StrCat("at most ", size));
-  }
+  SLUICE_ASSIGN_OR_RETURN(const int64_t bound, ReadScalar(context, input, name));
+  if (bound > size) return ValueError(input, name, bound, absl::StrCat("at most ", size));
   return bound < 0 ? size : bound;
 }
 
@@ -74,9 +56,7 @@ absl::StatusOr<int64_t> ReadBound(const KernelContext& context, int input, absl:
 absl::Status ComputeMatrixBandPart(KernelContext& context) {
   const Tensor& input = context.input(0);
   const Shape shape = input.shape();
-  if (shape.rank() < 2) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("at least a matrix");
-  }
+  if (shape.rank() < 2) return ShapeError(0, "", shape, "at least a matrix");
   const int64_t rows = shape.dim(shape.rank() - 2);
   const int64_t columns = shape.dim(shape.rank() - 1);
   SLUICE_ASSIGN_OR_RETURN(const int64_t below, ReadBound(context, 1, "num_lower", rows));

@@ -10,6 +10,7 @@
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -32,33 +33,17 @@ absl::Status ReadMargins(const KernelContext& context, int input, absl::string_v
   const Tensor& margins = context.input(input);
   const int64_t axes = static_cast<int64_t>(blocks->block.size());
   if (margins.rank() != 2 || margins.dim(0) != axes || margins.dim(1) != 2) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input, name)
-        .Found(margins.shape().ToString())
-        .Expected(absl::StrCat("[", axes, ",2]"));
+    return ShapeError(input, name, margins.shape(), absl::StrCat("[", axes, ",2]"));
   }
   if (context.input(0).rank() <= axes) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0)
-        .Found(context.input(0).shape().ToString())
-        .Expected(absl::StrCat("at least ", axes + 1, " dimensions"));
+    return ShapeError(0, "", context.input(0).shape(), absl::StrCat("at least ", axes + 1, " dimensions"));
   }
   for (int64_t i = 0; i < axes; ++i) {
     const int64_t block = blocks->block[static_cast<size_t>(i)];
     const int64_t before = IndexAt(margins, 2 * i);
     const int64_t after = IndexAt(margins, 2 * i + 1);
-    if (block < 1) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "block_shape")
-          .Found(absl::StrCat(block))
-          .Expected("sizes of 1 or more");
-    }
-    if (before < 0 || after < 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(input, name)
-          .Found(absl::StrCat(before, " and ", after))
-          .Expected("0 or more");
-    }
+    if (block < 1) return ValueError(1, "block_shape", block, "sizes of 1 or more");
+    if (before < 0 || after < 0) return ValueError(input, name, absl::StrCat(before, " and ", after), "0 or more");
     if (!CheckedMul(blocks->volume, block, &blocks->volume)) {
       return Error(ErrorCode::kOpTooLarge).Text("the product of the block sizes overflows");
     }
@@ -120,10 +105,8 @@ absl::Status ToBatch(KernelContext& context, const Blocks& blocks) {
     int64_t& size = dims[i + 1];
     fits = CheckedAdd(size, blocks.before[i], &size) && CheckedAdd(size, blocks.after[i], &size);
     if (fits && size % blocks.block[i] != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0)
-          .Found(absl::StrCat("size ", size, " in dimension ", i + 1, " with paddings"))
-          .Expected(absl::StrCat("a multiple of the block size ", blocks.block[i]));
+      return ShapeError(0, "", absl::StrCat("size ", size, " in dimension ", i + 1, " with paddings"),
+                        absl::StrCat("a multiple of the block size ", blocks.block[i]));
     }
     size /= blocks.block[i];
   }
@@ -139,20 +122,16 @@ absl::Status ToSpace(KernelContext& context, const Blocks& blocks) {
   const Tensor& input = context.input(0);
   IndexVector dims(input.shape().dims().begin(), input.shape().dims().end());
   if (dims[0] % blocks.volume != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0)
-        .Found(absl::StrCat("batch ", dims[0]))
-        .Expected(absl::StrCat("a multiple of ", blocks.volume, ", the size of a block"));
+    return ShapeError(0, "", absl::StrCat("batch ", dims[0]),
+                      absl::StrCat("a multiple of ", blocks.volume, ", the size of a block"));
   }
   dims[0] /= blocks.volume;
   for (size_t i = 0; i < blocks.block.size(); ++i) {
     int64_t& size = dims[i + 1];
     if (!CheckedMul(size, blocks.block[i], &size)) return Error(ErrorCode::kOpTooLarge).Text("the sizes overflow");
     if (blocks.before[i] > size || blocks.after[i] > size - blocks.before[i]) {
-      return Error(ErrorCode::kOpValue)
-          .Input(context.num_inputs() - 1, "crops")
-          .Found(absl::StrCat(blocks.before[i], " and ", blocks.after[i]))
-          .Expected(absl::StrCat("at most ", size, " together"));
+      return ValueError(context.num_inputs() - 1, "crops", absl::StrCat(blocks.before[i], " and ", blocks.after[i]),
+                        absl::StrCat("at most ", size, " together"));
     }
     size -= blocks.before[i] + blocks.after[i];
   }
@@ -177,15 +156,11 @@ class SquareBlockKernel final : public Kernel {
   explicit SquareBlockKernel(int64_t block) : block_(block) {}
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const int64_t block, construction.Get<int64_t>("block_size"));
-    if (block < 2) {
-      return Error(ErrorCode::kOpAttr).Attr("block_size").Found(absl::StrCat(block)).Expected("2 or more");
-    }
+    if (block < 2) return AttrError("block_size", block, "2 or more");
     return std::make_unique<SquareBlockKernel>(block);
   }
   absl::Status Compute(KernelContext& context) const override {
-    if (context.input(0).rank() != 4) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(context.input(0).shape().ToString()).Expected("four dimensions");
-    }
+    if (context.input(0).rank() != 4) return ShapeError(0, "", context.input(0).shape(), "four dimensions");
     Blocks blocks;
     blocks.block = {block_, block_};
     SLUICE_RETURN_IF_ERROR(ReadMargins(context, 1, kToBatch ? "paddings" : "crops", &blocks));
@@ -209,9 +184,7 @@ class DepthKernel final : public Kernel {
     if (format != "NHWC" && format != "NCHW") {
       return Error(ErrorCode::kOpUnimplemented).Attr("data_format").Found(format).Expected("NHWC or NCHW");
     }
-    if (block < 2) {
-      return Error(ErrorCode::kOpAttr).Attr("block_size").Found(absl::StrCat(block)).Expected("2 or more");
-    }
+    if (block < 2) return AttrError("block_size", block, "2 or more");
     return std::make_unique<DepthKernel>(block, format == "NCHW");
   }
 
@@ -231,10 +204,7 @@ class DepthKernel final : public Kernel {
       }
     }
     if (!fits) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0)
-          .Found(input.shape().ToString())
-          .Expected(absl::StrCat("four dimensions that divide by blocks of ", block_));
+      return ShapeError(0, "", input.shape(), absl::StrCat("four dimensions that divide by blocks of ", block_));
     }
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));

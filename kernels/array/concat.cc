@@ -10,6 +10,7 @@
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -27,9 +28,7 @@ void CopyPart(const KernelContext& context, int i, int64_t rows, int64_t row, in
 }
 
 // A list of inputs that is too short for its op.
-absl::Status TooFewInputs(int found, int wanted) {
-  return Error(ErrorCode::kOpAttr).Attr("N").Found(absl::StrCat(found)).Expected(absl::StrCat(wanted, " or more"));
-}
+absl::Status TooFewInputs(int found, int wanted) { return AttrError("N", found, absl::StrCat(wanted, " or more")); }
 
 // --- Concat, ConcatV2 --------------------------------------------------------------------------------------------
 
@@ -38,7 +37,7 @@ absl::StatusOr<int> ReadJoinAxis(const KernelContext& context, int input, absl::
                                  int rank) {
   const Shape& shape = context.input(input).shape();
   if (shape.rank() <= max_rank) return ReadAxis(context, input, name, rank);
-  return Error(ErrorCode::kOpShape).Input(input, name).Found(shape.ToString()).Expected("a scalar");
+  return ShapeError(input, name, shape, "a scalar");
 }
 
 // The shape of inputs [first, first + count) one after the other along `axis`, whose number is input `axis_input`.
@@ -53,10 +52,8 @@ absl::StatusOr<Shape> JoinedShape(const KernelContext& context, int first, int c
     bool fits = other.rank() == shape.rank();
     for (int d = 0; fits && d < shape.rank(); ++d) fits = d == *axis || other.dim(d) == shape.dim(d);
     if (!fits) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(i)
-          .Found(absl::StrCat(other.ToString(), " after ", shape.ToString()))
-          .Expected(absl::StrCat("shapes that differ in dimension ", *axis, " only"));
+      return ShapesError(i, "", absl::StrCat(other.ToString(), " after ", shape.ToString()),
+                         absl::StrCat("shapes that differ in dimension ", *axis, " only"));
     }
     if (!CheckedAdd(joined, other.dim(*axis), &joined)) {
       return Error(ErrorCode::kOpTooLarge).Text(absl::StrCat("the sizes of dimension ", *axis, " add up to too much"));
@@ -97,9 +94,7 @@ template <typename T>
 absl::Status ComputeConcatOffset(KernelContext& context) {
   if (context.num_inputs() < 2) return TooFewInputs(context.num_inputs() - 1, 1);
   const Tensor& first = context.input(1);
-  if (first.rank() != 1) {
-    return Error(ErrorCode::kOpShape).Input(1, "shape").Found(first.shape().ToString()).Expected("a vector");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, 1, "shape"));
   SLUICE_ASSIGN_OR_RETURN(const int axis,
                           ReadJoinAxis(context, 0, "concat_dim", 0, static_cast<int>(first.num_elements())));
   const Shape shape = first.shape();
@@ -111,10 +106,8 @@ absl::Status ComputeConcatOffset(KernelContext& context) {
       fits = static_cast<int>(d) == axis || other.flat<T>()[d] == wanted[d];
     }
     if (!fits) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(i, "shape")
-          .Found(other.ToString())
-          .Expected(absl::StrCat("as ", first.ToString(), " in all dimensions but ", axis));
+      return ShapesError(i, "shape", other.ToString(),
+                         absl::StrCat("as ", first.ToString(), " in all dimensions but ", axis));
     }
   }
   int64_t offset = 0;
@@ -147,18 +140,10 @@ class PackKernel final : public Kernel {
     if (count < 1) return TooFewInputs(0, 1);
     const Shape& shape = context.input(0).shape();
     const int rank = shape.rank() + 1;
-    if (axis_ < -rank || axis_ >= rank) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("axis")
-          .Found(absl::StrCat(axis_))
-          .Expected(absl::StrCat(-rank, " to ", rank - 1));
-    }
+    if (axis_ < -rank || axis_ >= rank) return AttrError("axis", axis_, absl::StrCat(-rank, " to ", rank - 1));
     for (int i = 1; i < count; ++i) {
       if (context.input(i).shape() == shape) continue;
-      return Error(ErrorCode::kOpShapes)
-          .Input(i)
-          .Found(context.input(i).shape().ToString())
-          .Expected(absl::StrCat(shape.ToString(), ", as input 0"));
+      return ShapesError(i, "", context.input(i).shape(), absl::StrCat(shape.ToString(), ", as input 0"));
     }
     const int axis = static_cast<int>(axis_ < 0 ? axis_ + rank : axis_);
     IndexVector dims(shape.dims().begin(), shape.dims().end());

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/diagonal_band.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -46,15 +46,7 @@ absl::StatusOr<std::string> ReadAlign(const KernelConstruction& construction) {
 
 absl::Status NeedsRank(const Tensor& tensor, int input, int rank) {
   if (tensor.rank() >= rank) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(input)
-      .Found(tensor.shape().ToString())
-      .Expected(absl::StrCat("at least ", rank, " dimensions"));
-}
-
-absl::Status NeedsScalar(const Tensor& tensor, int input, absl::string_view name) {
-  if (tensor.rank() == 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("a scalar");
+  return ShapeError(input, "", tensor.shape(), absl::StrCat("at least ", rank, " dimensions"));
 }
 
 // The sizes of the packed diagonals of matrices of shape `matrices`: one row is not counted.
@@ -123,7 +115,7 @@ class MatrixDiagPartKernel final : public BandKernel {
     SLUICE_RETURN_IF_ERROR(CheckInside(band, 1));
     if (context.num_inputs() > 2) {
       if (context.input(2).num_elements() != 1) {  // Of any rank, unlike that of MatrixDiag.
-        SLUICE_RETURN_IF_ERROR(NeedsScalar(context.input(2), 2, "padding_value"));
+        SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "padding_value"));
       }
     }
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(PackedSizes(batch, band)));
@@ -149,10 +141,7 @@ class MatrixDiagKernel final : public BandKernel {
     if (has_many) {
       SLUICE_RETURN_IF_ERROR(NeedsRank(diagonal, 0, 2));
       if (diagonal.dim(diagonal.rank() - 2) != band.num_diagonals()) {
-        return Error(ErrorCode::kOpShapes)
-            .Input(0, "diagonal")
-            .Found(diagonal.shape().ToString())
-            .Expected(absl::StrCat(band.num_diagonals(), " diagonals"));
+        return ShapesError(0, "diagonal", diagonal.shape(), absl::StrCat(band.num_diagonals(), " diagonals"));
       }
     }
     SLUICE_RETURN_IF_ERROR(SetMatrixSize(context, diagonal.dim(diagonal.rank() - 1), &band));
@@ -174,9 +163,9 @@ class MatrixDiagKernel final : public BandKernel {
     const int64_t min_columns = length + std::max<int64_t>(band->lower, 0);
     int64_t rows = -1, columns = -1;
     if (context.num_inputs() > 1) {
-      SLUICE_RETURN_IF_ERROR(NeedsScalar(context.input(2), 2, "num_rows"));
-      SLUICE_RETURN_IF_ERROR(NeedsScalar(context.input(3), 3, "num_cols"));
-      SLUICE_RETURN_IF_ERROR(NeedsScalar(context.input(4), 4, "padding_value"));
+      SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "num_rows"));
+      SLUICE_RETURN_IF_ERROR(CheckScalar(context, 3, "num_cols"));
+      SLUICE_RETURN_IF_ERROR(CheckScalar(context, 4, "padding_value"));
       rows = IndexAt(context.input(2), 0);
       columns = IndexAt(context.input(3), 0);
     }
@@ -188,10 +177,9 @@ class MatrixDiagKernel final : public BandKernel {
       columns = min_columns;
     }
     if (rows < min_rows || columns < min_columns || (rows != min_rows && columns != min_columns)) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(rows, " x ", columns))
-          .Expected(
-              absl::StrCat("a matrix that diagonals of ", length, " fit exactly, as ", min_rows, " x ", min_columns));
+      return ShapesError(
+          absl::StrCat(rows, " x ", columns),
+          absl::StrCat("a matrix that diagonals of ", length, " fit exactly, as ", min_rows, " x ", min_columns));
     }
     band->rows = rows;
     band->columns = columns;
@@ -218,10 +206,7 @@ class MatrixSetDiagKernel final : public BandKernel {
     const IndexVector wanted = PackedSizes(shape.dims().first(static_cast<size_t>(shape.rank() - 2)), band);
     if (diagonal.shape().dims() != absl::MakeConstSpan(wanted)) {
       SLUICE_ASSIGN_OR_RETURN(const Shape fits, MakeShape(wanted));
-      return Error(ErrorCode::kOpShapes)
-          .Input(1, "diagonal")
-          .Found(diagonal.shape().ToString())
-          .Expected(fits.ToString());
+      return ShapesError(1, "diagonal", diagonal.shape(), fits.ToString());
     }
     const bool in_place = context.InputIsWritable(0);
     Tensor result = context.TakeInput(0);

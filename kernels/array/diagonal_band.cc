@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -25,18 +25,12 @@ int64_t DiagonalBand::Start(int64_t d) const {
 absl::Status ReadDiagonals(const KernelContext& context, int input, DiagonalBand* band) {
   const Tensor& k = context.input(input);
   if (k.rank() > 1 || k.num_elements() < 1 || k.num_elements() > 2) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input, "k")
-        .Found(k.shape().ToString())
-        .Expected("a scalar or a vector of one or two");
+    return ShapeError(input, "k", k.shape(), "a scalar or a vector of one or two");
   }
   band->lower = IndexAt(k, 0);
   band->upper = IndexAt(k, k.num_elements() - 1);
   if (band->lower > band->upper) {
-    return Error(ErrorCode::kOpValue)
-        .Input(input, "k")
-        .Found(absl::StrCat(band->lower, " to ", band->upper))
-        .Expected("the lower diagonal first");
+    return ValueError(input, "k", absl::StrCat(band->lower, " to ", band->upper), "the lower diagonal first");
   }
   return absl::OkStatus();
 }
@@ -44,10 +38,8 @@ absl::Status ReadDiagonals(const KernelContext& context, int input, DiagonalBand
 absl::Status CheckInside(const DiagonalBand& band, int input) {
   for (const int64_t d : {band.lower, band.upper}) {
     if (d == 0 || (d > -band.rows && d < band.columns)) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(input, "k")
-        .Found(absl::StrCat("diagonal ", d))
-        .Expected(absl::StrCat("one of a matrix of ", band.rows, " x ", band.columns));
+    return ValueError(input, "k", absl::StrCat("diagonal ", d),
+                      absl::StrCat("one of a matrix of ", band.rows, " x ", band.columns));
   }
   return absl::OkStatus();
 }

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/input_error.h"
 #include "kernels/new_kernel.h"
 
 namespace sluice {
@@ -18,12 +18,7 @@ namespace {
 absl::StatusOr<IndexVector> RowShape(const Shape& data, const Shape& indices, int input) {
   bool fits = indices.rank() <= data.rank();
   for (int axis = 0; fits && axis < indices.rank(); ++axis) fits = data.dim(axis) == indices.dim(axis);
-  if (!fits) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(input, "data")
-        .Found(data.ToString())
-        .Expected(absl::StrCat("a shape that begins with ", indices.ToString()));
-  }
+  if (!fits) return ShapesError(input, "data", data, absl::StrCat("a shape that begins with ", indices.ToString()));
   return IndexVector(data.dims().begin() + indices.rank(), data.dims().end());
 }
 
@@ -44,10 +39,8 @@ absl::Status ComputeDynamicPartition(KernelContext& context) {
   std::vector<int64_t> counts(static_cast<size_t>(context.num_outputs()), 0);
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] < 0 || numbers[i] >= context.num_outputs()) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "partitions")
-          .Found(absl::StrCat(numbers[i], " at ", i))
-          .Expected(absl::StrCat("0 to ", context.num_outputs() - 1));
+      return ValueError(1, "partitions", absl::StrCat(numbers[i], " at ", i),
+                        absl::StrCat("0 to ", context.num_outputs() - 1));
     }
     ++counts[static_cast<size_t>(numbers[i])];
   }
@@ -81,9 +74,7 @@ absl::StatusOr<int64_t> StitchedRows(const KernelContext& context, int count) {
   int64_t rows = 0;
   for (int i = 0; i < count; ++i) {
     for (const int32_t index : context.input(i).flat<int32_t>()) {
-      if (index < 0) {
-        return Error(ErrorCode::kOpValue).Input(i, "indices").Found(absl::StrCat(index)).Expected("0 or more");
-      }
+      if (index < 0) return ValueError(i, "indices", index, "0 or more");
       rows = std::max<int64_t>(rows, int64_t{index} + 1);
     }
   }
@@ -93,17 +84,15 @@ absl::StatusOr<int64_t> StitchedRows(const KernelContext& context, int count) {
 // Row j of data[i] becomes row indices[i][j]; of several the last one counts.
 absl::Status ComputeDynamicStitch(KernelContext& context) {
   const int count = context.num_inputs() / 2;
-  if (count < 1) return Error(ErrorCode::kOpAttr).Attr("N").Found("0").Expected("1 or more");
+  if (count < 1) return AttrError("N", "0", "1 or more");
   SLUICE_ASSIGN_OR_RETURN(const int64_t rows, StitchedRows(context, count));
   IndexVector row;
   for (int i = 0; i < count; ++i) {
     SLUICE_ASSIGN_OR_RETURN(const IndexVector other,
                             RowShape(context.input(count + i).shape(), context.input(i).shape(), count + i));
     if (i > 0 && other != row) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(count + i, "data")
-          .Found(context.input(count + i).shape().ToString())
-          .Expected(absl::StrCat("rows as in ", context.input(count).shape().ToString()));
+      return ShapesError(count + i, "data", context.input(count + i).shape(),
+                         absl::StrCat("rows as in ", context.input(count).shape().ToString()));
     }
     row = other;
   }

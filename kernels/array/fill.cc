@@ -11,6 +11,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/variant_functions.h"
@@ -26,9 +27,7 @@ constexpr double kMaxElements = 4611686018427387904.0;  // 2^62
 absl::Status ComputeFill(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "dims", ListRank::kScalarOrVector));
   const Tensor value = context.input(1);
-  if (value.num_elements() != 1 || value.rank() > 1) {
-    return Error(ErrorCode::kOpShape).Input(1, "value").Found(value.shape().ToString()).Expected("a scalar");
-  }
+  if (value.num_elements() != 1 || value.rank() > 1) return ShapeError(1, "value", value.shape(), "a scalar");
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   FillElements(context, *output, value);
   return absl::OkStatus();
@@ -56,23 +55,11 @@ absl::Status ComputeZerosLike(KernelContext& context) {
 // The zero that the variant's type has. As TensorFlow's: of scalars only.
 absl::Status ComputeZerosLikeVariant(KernelContext& context) {
   const Tensor& value = context.input(0);
-  if (value.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(value.shape().ToString()).Expected("a scalar variant");
-  }
+  if (value.rank() != 0) return ShapeError(0, "", value.shape(), "a scalar variant");
   SLUICE_ASSIGN_OR_RETURN(Variant zero, ZerosLikeVariant(context, value.flat<Variant>()[0]));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, Shape()));
   output->flat<Variant>()[0] = std::move(zero);
   return absl::OkStatus();
-}
-
-// The number 1 in any dtype of numbers.
-template <typename T>
-T One() {
-  if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
-    return T(1.0f);
-  } else {
-    return static_cast<T>(1);
-  }
 }
 
 absl::Status ComputeOnesLike(KernelContext& context) {
@@ -81,7 +68,7 @@ absl::Status ComputeOnesLike(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.ForwardOrAllocate(0, shape, {&candidate, 1}));
   DispatchDType<Join<NumberCppTypes, TypeList<bool>>>(output->dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
-    FillElements(context, *output, Tensor::Scalar<T>(One<T>()));
+    FillElements(context, *output, Tensor::Scalar<T>(T(1)));
   });
   return absl::OkStatus();
 }
@@ -111,14 +98,8 @@ using RangeValue = std::conditional_t<std::is_class<T>::value, float, T>;
 template <typename T>
 absl::StatusOr<RangeValue<T>> RangeInput(const KernelContext& context, int input, absl::string_view name) {
   const Tensor& tensor = context.input(input);
-  if (tensor.num_elements() != 1 || tensor.rank() > 1) {
-    return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("a scalar");
-  }
+  if (tensor.num_elements() != 1 || tensor.rank() > 1) return ShapeError(input, name, tensor.shape(), "a scalar");
   return static_cast<RangeValue<T>>(tensor.flat<T>()[0]);
-}
-
-absl::Status RangeError(absl::string_view found, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue).Found(found).Expected(expected);
 }
 
 // V, rounded to T where T is narrower: TensorFlow computes ranges in T, step by step.
@@ -130,9 +111,9 @@ RangeValue<T> RoundTo(RangeValue<T> value) {
 // Number of elements from `start` to before `limit`.
 template <typename T, typename V = RangeValue<T>>
 absl::StatusOr<int64_t> RangeSize(V start, V limit, V delta) {
-  if (delta == V(0)) return RangeError("delta 0", "a step that is not 0");
+  if (delta == V(0)) return ValueError("delta 0", "a step that is not 0");
   if (delta > V(0) ? !(start <= limit) : !(start >= limit)) {
-    return RangeError(absl::StrCat("start ", start, ", limit ", limit, ", delta ", delta), "a step towards the limit");
+    return ValueError(absl::StrCat("start ", start, ", limit ", limit, ", delta ", delta), "a step towards the limit");
   }
   if constexpr (std::is_integral<V>::value) {
     // Unsigned, so that the distance between the ends of int64 fits.
@@ -180,14 +161,12 @@ absl::Status ComputeRange(KernelContext& context) {
 template <typename T>
 absl::Status ComputeLinSpace(KernelContext& context) {
   using V = RangeValue<T>;
-  for (int i = 0; i < 3; ++i) {  // A vector with one element is not accepted as a scalar.
-    if (context.input(i).rank() == 0) continue;
-    return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a scalar");
-  }
+  // A vector with one element is not accepted as a scalar.
+  for (int i = 0; i < 3; ++i) SLUICE_RETURN_IF_ERROR(CheckScalar(context, i, ""));
   SLUICE_ASSIGN_OR_RETURN(const V start, RangeInput<T>(context, 0, "start"));
   SLUICE_ASSIGN_OR_RETURN(const V stop, RangeInput<T>(context, 1, "stop"));
   SLUICE_ASSIGN_OR_RETURN(const int64_t num, ReadIndexScalar(context, 2, "num"));
-  if (num <= 0) return Error(ErrorCode::kOpValue).Input(2, "num").Found(absl::StrCat(num)).Expected("1 or more");
+  if (num <= 0) return ValueError(2, "num", num, "1 or more");
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({num}));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   T* const values = output->flat<T>().data();

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 
@@ -44,10 +44,8 @@ absl::Status CheckIndices(const Tensor& indices, int64_t limit) {
   DispatchDType<TypeList<int16_t, int32_t, int64_t>>(
       indices.dtype(), [&](auto type) { at = FirstOutside(indices.flat<typename decltype(type)::Type>(), limit); });
   if (at < 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpValue)
-      .Input(1, "indices")
-      .Found(absl::StrCat("index ", IndexAt(indices, at), " at position ", at))
-      .Expected(limit == 0 ? "no index: there are no rows" : absl::StrCat("0 to ", limit - 1));
+  return ValueError(1, "indices", absl::StrCat("index ", IndexAt(indices, at), " at position ", at),
+                    limit == 0 ? "no index: there are no rows" : absl::StrCat("0 to ", limit - 1));
 }
 
 template <typename T, typename Index>
@@ -108,9 +106,7 @@ absl::Status GatherAlong(KernelContext& context, int axis, int batch_dims) {
 }
 
 absl::Status ComputeGather(KernelContext& context) {
-  if (context.input(0).rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
-  }
+  if (context.input(0).rank() == 0) return ShapeError(0, "params", "a scalar", "at least a vector");
   return GatherAlong(context, 0, 0);
 }
 
@@ -121,30 +117,21 @@ class GatherV2Kernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Shape& params = context.input(0).shape();
     const Shape& indices = context.input(1).shape();
-    if (params.rank() == 0) {
-      return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
-    }
-    if (context.input(2).rank() != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(2, "axis")
-          .Found(context.input(2).shape().ToString())
-          .Expected("a scalar");
-    }
+    if (params.rank() == 0) return ShapeError(0, "params", "a scalar", "at least a vector");
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "axis"));
     SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 2, "axis", params.rank()));
     int64_t batch_dims = batch_dims_;
     if (batch_dims < 0) batch_dims += indices.rank();
     if (batch_dims < 0 || batch_dims > indices.rank() || batch_dims >= params.rank() || batch_dims > axis) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("batch_dims")
-          .Found(absl::StrCat(batch_dims_, " for params ", params.ToString(), ", indices ", indices.ToString(),
-                              " and axis ", axis))
-          .Expected("at most the axis and the ranks");
+      return AttrError("batch_dims",
+                       absl::StrCat(batch_dims_, " for params ", params.ToString(), ", indices ", indices.ToString(),
+                                    " and axis ", axis),
+                       "at most the axis and the ranks");
     }
     for (int i = 0; i < batch_dims; ++i) {
       if (params.dim(i) == indices.dim(i)) continue;
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("params ", params.ToString(), ", indices ", indices.ToString()))
-          .Expected(absl::StrCat("equal sizes in the first ", batch_dims, " dimensions"));
+      return ShapesError(absl::StrCat("params ", params.ToString(), ", indices ", indices.ToString()),
+                         absl::StrCat("equal sizes in the first ", batch_dims, " dimensions"));
     }
     return GatherAlong(context, axis, static_cast<int>(batch_dims));
   }

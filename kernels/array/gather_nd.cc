@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
@@ -14,6 +13,9 @@
 #include "kernels/array/slice_index.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/element_type.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 
@@ -24,12 +26,10 @@ namespace {
 
 absl::Status ComputeGatherNd(KernelContext& context, OnBadIndex bad) {
   const Tensor& params = context.input(0);
-  if (params.rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "params").Found("a scalar").Expected("at least a vector");
-  }
+  if (params.rank() == 0) return ShapeError(0, "params", "a scalar", "at least a vector");
   const Shape& indices = context.input(1).shape();
   if (params.num_elements() == 0 && indices.rank() > 0 && SizeOfAxes(indices, 0, indices.rank() - 1) > 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "params").Found(params.shape().ToString()).Expected("some elements");
+    return ShapeError(0, "params", params.shape(), "some elements");
   }
   SLUICE_ASSIGN_OR_RETURN(const SliceIndex index,
                           ReadSliceIndex(context, 1, "indices", params.shape(), VectorIndices::kOneRow, bad));
@@ -57,47 +57,11 @@ absl::Status ComputeGatherNd(KernelContext& context, OnBadIndex bad) {
 
 // --- Scatters ----------------------------------------------------------------------------------------------------
 
-// How an update meets the element that it goes to.
-struct AddTo {
-  template <typename T>
-  static T Of(T old, T update) {
-    return static_cast<T>(old + update);
-  }
-};
-struct SubtractFrom {
-  template <typename T>
-  static T Of(T old, T update) {
-    return static_cast<T>(old - update);
-  }
-};
-struct LargerOf {
-  template <typename T>
-  static T Of(T old, T update) {
-    return old < update ? update : old;
-  }
-};
-struct SmallerOf {
-  template <typename T>
-  static T Of(T old, T update) {
-    return update < old ? update : old;
-  }
-};
-
-// As above for the 16-bit floats, by way of float, and for bools, whose sum is an OR.
+// How an update meets the element that it goes to. Min and max of 16-bit floats go by way of float, too.
 template <typename Rule, typename T>
 T Meet(T old, T update) {
-  if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
-    return T(Rule::Of(static_cast<float>(old), static_cast<float>(update)));
-  } else if constexpr (std::is_integral<T>::value && !std::is_same<T, bool>::value) {
-    using U = std::make_unsigned_t<T>;  // Wraps.
-    if constexpr (std::is_same<Rule, AddTo>::value || std::is_same<Rule, SubtractFrom>::value) {
-      return static_cast<T>(Rule::Of(static_cast<U>(old), static_cast<U>(update)));
-    } else {
-      return Rule::Of(old, update);
-    }
-  } else {
-    return Rule::Of(old, update);
-  }
+  using Computed = ComputeType<T>;
+  return T(Rule()(static_cast<Computed>(old), static_cast<Computed>(update)));
 }
 
 // One after the other, so that of equal indices the later one counts.
@@ -114,8 +78,9 @@ void ScatterSlices(const SliceIndex& index, const T* updates, T* to, Function me
 }
 
 template <typename Rule>
-using RuleTypes = std::conditional_t<std::is_same<Rule, AddTo>::value || std::is_same<Rule, SubtractFrom>::value,
-                                     Join<NumberCppTypes, TypeList<bool>>, RealCppTypes>;
+using RuleTypes =
+    std::conditional_t<std::is_same<Rule, AddElements>::value || std::is_same<Rule, SubtractElements>::value,
+                       Join<NumberCppTypes, TypeList<bool>>, RealCppTypes>;
 
 // Meets each element that an index names with its update. Strings, which only ScatterNd has, are appended.
 template <typename Rule>
@@ -144,34 +109,27 @@ absl::StatusOr<SliceIndex> ReadScatter(const KernelContext& context, int indices
   const Tensor& indices = context.input(indices_input);
   const Tensor& updates = context.input(updates_input);
   if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0 && whole.num_elements() > 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(indices_input, "indices")
-        .Found(indices.shape().ToString())
-        .Expected("at least 1 index for each update");
+    return ShapeError(indices_input, "indices", indices.shape(), "at least 1 index for each update");
   }
   // Nothing to do, or something to do with everything.
   const bool nothing = indices.num_elements() == 0 && updates.num_elements() == 0;
   if (!nothing && (whole.num_elements() == 0 || indices.num_elements() == 0 || updates.num_elements() == 0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(indices_input, "indices")
-        .Found(absl::StrCat(indices.shape().ToString(), " with updates ", updates.shape().ToString()))
-        .Expected(absl::StrCat("all of them empty or none, for shape ", whole.ToString()));
+    return ShapesError(indices_input, "indices",
+                       absl::StrCat(indices.shape().ToString(), " with updates ", updates.shape().ToString()),
+                       absl::StrCat("all of them empty or none, for shape ", whole.ToString()));
   }
   // TensorFlow takes a vector once as one place and once as a list of places of one number each; only nothing is both.
   const bool is_one = vector == VectorIndices::kOneRow;
   if (updates.rank() == 0 || (is_one && indices.rank() == 1 && updates.rank() != whole.rank())) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(updates_input, "updates")
-        .Found(absl::StrCat(updates.shape().ToString(), " for indices ", indices.shape().ToString()))
-        .Expected("a dimension for the places, in both");
+    return ShapesError(updates_input, "updates",
+                       absl::StrCat(updates.shape().ToString(), " for indices ", indices.shape().ToString()),
+                       "a dimension for the places, in both");
   }
   SLUICE_ASSIGN_OR_RETURN(SliceIndex index, ReadSliceIndex(context, indices_input, "indices", whole, vector, bad));
   if (updates.shape() != index.shape) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(updates_input, "updates")
-        .Found(updates.shape().ToString())
-        .Expected(absl::StrCat(index.shape.ToString(), " for indices ", indices.shape().ToString(), " into ",
-                               whole.ToString()));
+    return ShapesError(
+        updates_input, "updates", updates.shape(),
+        absl::StrCat(index.shape.ToString(), " for indices ", indices.shape().ToString(), " into ", whole.ToString()));
   }
   return index;
 }
@@ -184,10 +142,8 @@ absl::Status CheckSliceSizes(const Tensor& indices, const Tensor& updates, absl:
   if (rows == 0 || rows > sizes.size() || sizes.size() - rows > whole.size()) return absl::OkStatus();
   const absl::Span<const int64_t> slice = sizes.subspan(rows);
   if (whole.last(slice.size()) == slice) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Input(1, "updates")
-      .Found(updates.shape().ToString())
-      .Expected(absl::StrCat("sizes that end like [", absl::StrJoin(whole, ","), "]"));
+  return ShapesError(1, "updates", updates.shape(),
+                     absl::StrCat("sizes that end like [", absl::StrJoin(whole, ","), "]"));
 }
 
 absl::Status ComputeScatterNd(KernelContext& context, OnBadIndex bad) {
@@ -196,12 +152,12 @@ absl::Status ComputeScatterNd(KernelContext& context, OnBadIndex bad) {
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 2, "shape"));
   for (int i = 0; i < 2; ++i) {
     if (context.input(i).rank() > 0) continue;
-    return Error(ErrorCode::kOpShape).Input(i).Found("a scalar").Expected("at least a vector");
+    return ShapeError(i, "", "a scalar", "at least a vector");
   }
   SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 0, 1, shape, VectorIndices::kOneRow, bad));
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));
   if (IsTrivial(output->dtype())) std::memset(output->mutable_raw_data(), 0, output->total_bytes());
-  ScatterWith<AddTo>(index, context.input(1), *output);
+  ScatterWith<AddElements>(index, context.input(1), *output);
   return absl::OkStatus();
 }
 
@@ -212,7 +168,7 @@ template <ScatterFn kScatter, VectorIndices kVector = VectorIndices::kOneRow>
 absl::Status ComputeTensorScatter(KernelContext& context, OnBadIndex bad) {
   const Shape shape = context.input(0).shape();
   if (shape.rank() == 0 || context.input(1).rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(shape.rank() == 0 ? 0 : 1).Found("a scalar").Expected("at least a vector");
+    return ShapeError(shape.rank() == 0 ? 0 : 1, "", "a scalar", "at least a vector");
   }
   SLUICE_ASSIGN_OR_RETURN(const SliceIndex index, ReadScatter(context, 1, 2, shape, kVector, bad));
   const bool in_place = context.InputIsWritable(0);
@@ -251,13 +207,13 @@ constexpr KernelRow CoordinateRow(absl::string_view op) {
 constexpr KernelRow kRows[] = {
     CoordinateRow<ComputeGatherNd>("GatherNd"),
     CoordinateRow<ComputeScatterNd>("ScatterNd").Types("T", kSummable | DTypeSet{DType::kString}),
-    CoordinateRow<ComputeTensorScatter<&ScatterWith<AddTo>, VectorIndices::kRows>>("ScatterNdNonAliasingAdd")
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<AddElements>, VectorIndices::kRows>>("ScatterNdNonAliasingAdd")
         .Types("T", kSummable),
     CoordinateRow<ComputeTensorScatter<&ScatterReplacing>>("TensorScatterUpdate"),
-    CoordinateRow<ComputeTensorScatter<&ScatterWith<AddTo>>>("TensorScatterAdd").Types("T", kSummable),
-    CoordinateRow<ComputeTensorScatter<&ScatterWith<SubtractFrom>>>("TensorScatterSub").Types("T", kSummable),
-    CoordinateRow<ComputeTensorScatter<&ScatterWith<LargerOf>>>("TensorScatterMax").Types("T", kRealTypes),
-    CoordinateRow<ComputeTensorScatter<&ScatterWith<SmallerOf>>>("TensorScatterMin").Types("T", kRealTypes),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<AddElements>>>("TensorScatterAdd").Types("T", kSummable),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<SubtractElements>>>("TensorScatterSub").Types("T", kSummable),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<MaxElements>>>("TensorScatterMax").Types("T", kRealTypes),
+    CoordinateRow<ComputeTensorScatter<&ScatterWith<MinElements>>>("TensorScatterMin").Types("T", kRealTypes),
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/checked_math.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -33,10 +34,7 @@ absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int in
   const bool fits =
       rank == ListRank::kAny || tensor.rank() == 1 || (rank == ListRank::kScalarOrVector && tensor.rank() == 0);
   if (!fits || (rank != ListRank::kAny && tensor.num_elements() > kMaxRank)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input, name)
-        .Found(tensor.shape().ToString())
-        .Expected(fits ? absl::StrCat("at most ", kMaxRank, " elements") : "a vector");
+    return ShapeError(input, name, tensor.shape(), fits ? absl::StrCat("at most ", kMaxRank, " elements") : "a vector");
   }
   IndexVector values(static_cast<size_t>(tensor.num_elements()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = IndexAt(tensor, static_cast<int64_t>(i));
@@ -45,28 +43,44 @@ absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int in
 
 absl::StatusOr<int64_t> ReadIndexScalar(const KernelContext& context, int input, absl::string_view name) {
   const Tensor& tensor = context.input(input);
-  if (tensor.num_elements() != 1) {
-    return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("a scalar");
-  }
+  if (tensor.num_elements() != 1) return ShapeError(input, name, tensor.shape(), "a scalar");
   return IndexAt(tensor, 0);
+}
+
+absl::StatusOr<int64_t> ReadScalar(const KernelContext& context, int input, absl::string_view name) {
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, input, name));
+  return IndexAt(context.input(input), 0);
+}
+
+absl::StatusOr<int64_t> ReadCount(const KernelContext& context, int input, absl::string_view name) {
+  SLUICE_ASSIGN_OR_RETURN(const int64_t count, ReadScalar(context, input, name));
+  if (count >= 0) return count;
+  return ValueError(input, name, count, "0 or more");
+}
+
+absl::Status SetIndexOutput(KernelContext& context, int i, absl::Span<const int64_t> values) {
+  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(i, Shape::Of({static_cast<int64_t>(values.size())})));
+  if (output->dtype() == DType::kInt64) {
+    std::copy(values.begin(), values.end(), output->flat<int64_t>().begin());
+  } else {
+    std::transform(values.begin(), values.end(), output->flat<int32_t>().begin(),
+                   [](int64_t value) { return static_cast<int32_t>(value); });
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Shape> ReadShapeInput(const KernelContext& context, int input, absl::string_view name, ListRank rank) {
   SLUICE_ASSIGN_OR_RETURN(const IndexVector dims, ReadIndexVector(context, input, name, rank));
   for (const int64_t size : dims) {
-    if (size < 0) {
-      return Error(ErrorCode::kOpValue).Input(input, name).Found(absl::StrCat(size)).Expected("sizes of 0 or more");
-    }
+    if (size < 0) return ValueError(input, name, size, "sizes of 0 or more");
   }
   return MakeShape(dims);
 }
 
 absl::StatusOr<int> ResolveAxis(int64_t axis, int rank, int input, absl::string_view name) {
   if (axis < -rank || axis >= rank) {
-    return Error(ErrorCode::kOpValue)
-        .Input(input, name)
-        .Found(absl::StrCat("axis ", axis))
-        .Expected(rank == 0 ? "no axis: the tensor is a scalar" : absl::StrCat(-rank, " to ", rank - 1));
+    return ValueError(input, name, absl::StrCat("axis ", axis),
+                      rank == 0 ? "no axis: the tensor is a scalar" : absl::StrCat(-rank, " to ", rank - 1));
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -88,9 +102,8 @@ absl::StatusOr<Shape> MakeShape(absl::Span<const int64_t> dims) {
   }
   const auto negative = std::find_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; });
   if (negative != dims.end()) {
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat("size ", *negative, " in dimension ", negative - dims.begin()))
-        .Expected("sizes of 0 or more");
+    return ValueError(absl::StrCat("size ", *negative, " in dimension ", negative - dims.begin()),
+                      "sizes of 0 or more");
   }
   return Error(CodeOfTooMany(dims)).Found(SizesText(dims)).Text("no memory holds a tensor of this shape");
 }

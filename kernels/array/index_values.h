@@ -42,6 +42,21 @@ inline int64_t IndexAt(const Tensor& tensor, int64_t i) {
   }
 }
 
+// The other way round: `value` to element `i`. REQUIRES: a dtype of outputs of indices (16 bits, int32, int64).
+inline void SetIndexAt(Tensor& tensor, int64_t i, int64_t value) {
+  void* const data = tensor.mutable_raw_data();
+  switch (DTypeSize(tensor.dtype())) {
+    case 2:
+      static_cast<uint16_t*>(data)[i] = static_cast<uint16_t>(value);
+      return;
+    case 4:
+      static_cast<int32_t*>(data)[i] = static_cast<int32_t>(value);
+      return;
+    default:
+      static_cast<int64_t*>(data)[i] = value;
+  }
+}
+
 // Which ranks a list may have.
 enum class ListRank {
   kVector,          // A vector.
@@ -55,6 +70,11 @@ absl::StatusOr<IndexVector> ReadIndexVector(const KernelContext& context, int in
                                             ListRank rank = ListRank::kVector);
 // The only element of input `input`, whatever its rank; kOpShape unless it has exactly one element.
 absl::StatusOr<int64_t> ReadIndexScalar(const KernelContext& context, int input, absl::string_view name);
+// The same of a scalar; of one that must be 0 or more (kOpValue).
+absl::StatusOr<int64_t> ReadScalar(const KernelContext& context, int input, absl::string_view name);
+absl::StatusOr<int64_t> ReadCount(const KernelContext& context, int input, absl::string_view name);
+// Output `i` becomes the vector `values`, of int32 or int64 as declared.
+absl::Status SetIndexOutput(KernelContext& context, int i, absl::Span<const int64_t> values);
 // The sizes of a shape; kOpValue for a negative one, kOutOfMemory and kOpTooLarge for too many elements (MakeShape).
 absl::StatusOr<Shape> ReadShapeInput(const KernelContext& context, int input, absl::string_view name,
                                      ListRank rank = ListRank::kVector);

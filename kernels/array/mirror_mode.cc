@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -10,7 +10,7 @@ absl::StatusOr<int64_t> ReadMirrorMode(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const std::string mode, construction.Get<std::string>("mode"));
   if (mode == "REFLECT") return 1;
   if (mode == "SYMMETRIC") return 0;
-  return Error(ErrorCode::kOpAttr).Attr("mode").Found(mode).Expected("REFLECT or SYMMETRIC");
+  return AttrError("mode", mode, "REFLECT or SYMMETRIC");
 }
 
 }  // namespace sluice

@@ -4,12 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/mirror_mode.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -23,18 +24,10 @@ struct FoldedAxis {
   int64_t before = 0, after = 0;
 };
 
-// to += from, for 16-bit floats by way of float; integers wrap.
+// to += from.
 template <typename T>
 void AddRow(int64_t count, const T* from, T* to) {
-  for (int64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
-      to[i] = T(static_cast<float>(to[i]) + static_cast<float>(from[i]));
-    } else if constexpr (std::is_integral<T>::value) {
-      to[i] = static_cast<T>(static_cast<uint64_t>(to[i]) + static_cast<uint64_t>(from[i]));
-    } else {
-      to[i] += from[i];
-    }
-  }
+  for (int64_t i = 0; i < count; ++i) to[i] = AddElements()(to[i], from[i]);
 }
 
 // Adds the mirrored copies to their sources along one axis, in place. `skipped`: elements at the edge that were not
@@ -65,10 +58,7 @@ class MirrorPadGradKernel final : public Kernel {
     const Shape padded = context.input(0).shape();
     const Tensor& paddings = context.input(1);
     if (paddings.rank() != 2 || paddings.dim(0) != padded.rank() || paddings.dim(1) != 2) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1, "paddings")
-          .Found(paddings.shape().ToString())
-          .Expected(absl::StrCat("[", padded.rank(), ",2]"));
+      return ShapeError(1, "paddings", paddings.shape(), absl::StrCat("[", padded.rank(), ",2]"));
     }
     IndexVector dims;
     for (int axis = 0; axis < padded.rank(); ++axis) {
@@ -101,10 +91,8 @@ class MirrorPadGradKernel final : public Kernel {
     const bool fits = before >= 0 && after >= 0 && before <= size && after <= size - before;
     const int64_t inner = fits ? size - before - after : 0;
     if (!fits || before > inner - skipped_ || after > inner - skipped_) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "paddings")
-          .Found(absl::StrCat(before, " and ", after, " in dimension ", axis, " of size ", size))
-          .Expected("no more than there is to mirror");
+      return ValueError(1, "paddings", absl::StrCat(before, " and ", after, " in dimension ", axis, " of size ", size),
+                        "no more than there is to mirror");
     }
     return inner;
   }

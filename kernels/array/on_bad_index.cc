@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -10,7 +10,7 @@ absl::StatusOr<OnBadIndex> ReadOnBadIndex(const KernelConstruction& construction
   SLUICE_ASSIGN_OR_RETURN(const std::string policy, construction.Get<std::string>("bad_indices_policy"));
   if (policy == "IGNORE") return OnBadIndex::kSkip;
   if (policy.empty() || policy == "DEFAULT" || policy == "ERROR") return OnBadIndex::kError;
-  return Error(ErrorCode::kOpAttr).Attr("bad_indices_policy").Found(policy).Expected("DEFAULT, ERROR or IGNORE");
+  return AttrError("bad_indices_policy", policy, "DEFAULT, ERROR or IGNORE");
 }
 
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/mirror_mode.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -27,22 +28,15 @@ absl::StatusOr<Padding> ReadPadding(const KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   const Tensor& paddings = context.input(1);
   if (paddings.rank() != 2 || paddings.dim(0) != shape.rank() || paddings.dim(1) != 2) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "paddings")
-        .Found(paddings.shape().ToString())
-        .Expected(absl::StrCat("[", shape.rank(), ",2] for shape ", shape.ToString()));
+    return ShapeError(1, "paddings", paddings.shape(),
+                      absl::StrCat("[", shape.rank(), ",2] for shape ", shape.ToString()));
   }
   Padding padding;
   IndexVector dims;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const int64_t before = IndexAt(paddings, 2 * axis);
     const int64_t after = IndexAt(paddings, 2 * axis + 1);
-    if (before < 0 || after < 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "paddings")
-          .Found(absl::StrCat(before, " and ", after))
-          .Expected("0 or more");
-    }
+    if (before < 0 || after < 0) return ValueError(1, "paddings", absl::StrCat(before, " and ", after), "0 or more");
     int64_t size;
     if (!CheckedAdd(shape.dim(axis), before, &size) || !CheckedAdd(size, after, &size)) {
       return Error(ErrorCode::kOpTooLarge).Input(1, "paddings").Found(absl::StrCat(before, " and ", after));
@@ -102,9 +96,7 @@ absl::Status ComputePad(KernelContext& context) { return PadWith(context, nullpt
 
 absl::Status ComputePadV2(KernelContext& context) {
   const Tensor& value = context.input(2);
-  if (value.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(2, "constant_values").Found(value.shape().ToString()).Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "constant_values"));
   return PadWith(context, &value);
 }
 
@@ -126,10 +118,9 @@ class MirrorPadKernel final : public Kernel {
       const int64_t limit = input.dim(axis) - skipped_;
       const size_t i = static_cast<size_t>(axis);
       if (padding.before[i] <= limit && padding.after[i] <= limit) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "paddings")
-          .Found(absl::StrCat(padding.before[i], " and ", padding.after[i], " for dimension ", axis))
-          .Expected(absl::StrCat("at most ", limit));
+      return ValueError(1, "paddings",
+                        absl::StrCat(padding.before[i], " and ", padding.after[i], " for dimension ", axis),
+                        absl::StrCat("at most ", limit));
     }
     if (padding.shape == input.shape()) {
       context.SetOutput(0, context.TakeInput(0));

@@ -7,6 +7,7 @@
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/new_kernel.h"
 
 namespace sluice {
@@ -18,12 +19,7 @@ namespace {
 absl::StatusOr<IndexVector> TiledSizes(const Shape& shape, const IndexVector& multiples) {
   IndexVector dims(shape.dims().begin(), shape.dims().end());
   for (size_t axis = 0; axis < dims.size(); ++axis) {
-    if (multiples[axis] < 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "multiples")
-          .Found(absl::StrCat(multiples[axis]))
-          .Expected("0 or more");
-    }
+    if (multiples[axis] < 0) return ValueError(1, "multiples", multiples[axis], "0 or more");
     if (!CheckedMul(dims[axis], multiples[axis], &dims[axis])) {
       return Error(ErrorCode::kOpTooLarge)
           .Input(1, "multiples")
@@ -37,10 +33,8 @@ absl::Status ComputeTile(KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   SLUICE_ASSIGN_OR_RETURN(const IndexVector multiples, ReadIndexVector(context, 1, "multiples"));
   if (static_cast<int>(multiples.size()) != shape.rank()) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "multiples")
-        .Found(absl::StrCat(multiples.size(), " elements"))
-        .Expected(absl::StrCat(shape.rank(), ", one per dimension of ", shape.ToString()));
+    return ShapeError(1, "multiples", absl::StrCat(multiples.size(), " elements"),
+                      absl::StrCat(shape.rank(), ", one per dimension of ", shape.ToString()));
   }
   SLUICE_ASSIGN_OR_RETURN(const IndexVector dims, TiledSizes(shape, multiples));
   SLUICE_ASSIGN_OR_RETURN(const Shape tiled, MakeShape(dims));
@@ -71,9 +65,7 @@ absl::Status ComputeBroadcastTo(KernelContext& context) {
     fits = input.dim(axis) == 1 || input.dim(axis) == shape.dim(axis + extra);
   }
   if (!fits) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(input.shape().ToString())
-        .Expected(absl::StrCat("a shape that broadcasts to ", shape.ToString()));
+    return ShapesError(input.shape().ToString(), absl::StrCat("a shape that broadcasts to ", shape.ToString()));
   }
   if (shape == input.shape()) {
     context.SetOutput(0, context.TakeInput(0));

@@ -8,6 +8,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -49,17 +50,14 @@ absl::Status ComputeReverse(KernelContext& context) {
   const Tensor& input = context.input(0);
   const Tensor& dims = context.input(1);
   if (dims.rank() != 1 || (input.rank() > 0 && dims.num_elements() != input.rank())) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "dims")
-        .Found(dims.shape().ToString())
-        .Expected(absl::StrCat("one per dimension of ", input.shape().ToString()));
+    return ShapeError(1, "dims", dims.shape(), absl::StrCat("one per dimension of ", input.shape().ToString()));
   }
   if (input.rank() == 0) {
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }
   if (input.dim(0) == 0) {  // So it is in TensorFlow, for the first dimension only.
-    return Error(ErrorCode::kOpShape).Input(0, "tensor").Found(input.shape().ToString()).Expected("some rows");
+    return ShapeError(0, "tensor", input.shape(), "some rows");
   }
   return ReverseAxes(context, dims.flat<bool>());
 }
@@ -75,10 +73,7 @@ absl::Status ComputeReverseV2(KernelContext& context) {
   for (const int64_t value : axes) {
     SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(value, input.rank(), 1, "axis"));
     if (backwards[static_cast<size_t>(axis)]) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "axis")
-          .Found(absl::StrCat("axis ", value, " twice"))
-          .Expected("each axis once");
+      return ValueError(1, "axis", absl::StrCat("axis ", value, " twice"), "each axis once");
     }
     backwards[static_cast<size_t>(axis)] = true;
   }
@@ -124,24 +119,17 @@ class ReverseSequenceKernel final : public Kernel {
   absl::Status CheckInputs(const Tensor& input, const Tensor& lengths) const {
     const int rank = input.rank();
     if (seq_dim_ == batch_dim_ || seq_dim_ < 0 || batch_dim_ < 0 || seq_dim_ >= rank || batch_dim_ >= rank) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("seq_dim")
-          .Found(absl::StrCat("seq_dim ", seq_dim_, ", batch_dim ", batch_dim_))
-          .Expected(absl::StrCat("two dimensions of ", input.shape().ToString()));
+      return AttrError("seq_dim", absl::StrCat("seq_dim ", seq_dim_, ", batch_dim ", batch_dim_),
+                       absl::StrCat("two dimensions of ", input.shape().ToString()));
     }
     if (lengths.rank() != 1 || lengths.num_elements() != input.dim(static_cast<int>(batch_dim_))) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1, "seq_lengths")
-          .Found(lengths.shape().ToString())
-          .Expected(absl::StrCat("[", input.dim(static_cast<int>(batch_dim_)), "]"));
+      return ShapeError(1, "seq_lengths", lengths.shape(),
+                        absl::StrCat("[", input.dim(static_cast<int>(batch_dim_)), "]"));
     }
     for (int64_t i = 0; i < lengths.num_elements(); ++i) {
       const int64_t length = IndexAt(lengths, i);
       if (length >= 0 && length <= input.dim(static_cast<int>(seq_dim_))) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "seq_lengths")
-          .Found(absl::StrCat(length))
-          .Expected(absl::StrCat("0 to ", input.dim(static_cast<int>(seq_dim_))));
+      return ValueError(1, "seq_lengths", length, absl::StrCat("0 to ", input.dim(static_cast<int>(seq_dim_))));
     }
     return absl::OkStatus();
   }
@@ -155,12 +143,11 @@ class ReverseSequenceKernel final : public Kernel {
 // By how many places each axis turns: those of equal axes add up.
 absl::StatusOr<IndexVector> ReadShifts(const KernelContext& context) {
   const Shape& shape = context.input(0).shape();
-  if (shape.rank() == 0) return Error(ErrorCode::kOpShape).Input(0, "input").Found("a scalar").Expected("a vector");
+  if (shape.rank() == 0) return ShapeError(0, "input", "a scalar", "a vector");
   const Shape& shift_shape = context.input(1).shape();
   if (shift_shape.rank() > 1 || shift_shape != context.input(2).shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("shift ", shift_shape.ToString(), ", axis ", context.input(2).shape().ToString()))
-        .Expected("two scalars or two vectors of one size");
+    return ShapesError(absl::StrCat("shift ", shift_shape.ToString(), ", axis ", context.input(2).shape().ToString()),
+                       "two scalars or two vectors of one size");
   }
   IndexVector shifts(static_cast<size_t>(shape.rank()), 0);
   for (int64_t i = 0; i < shift_shape.num_elements(); ++i) {

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/new_kernel.h"
 
 namespace sluice {
@@ -49,13 +49,13 @@ absl::Status ComputeBound(KernelContext& context) {
   const Tensor& sorted = context.input(0);
   const Tensor& values = context.input(1);
   if (sorted.rank() != 2 || values.rank() != 2 || sorted.dim(0) != values.dim(0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("sorted_inputs ", sorted.shape().ToString(), ", values ", values.shape().ToString()))
-        .Expected("two matrices with as many rows");
+    return ShapesError(
+        absl::StrCat("sorted_inputs ", sorted.shape().ToString(), ", values ", values.shape().ToString()),
+        "two matrices with as many rows");
   }
   const bool is_int32 = context.output_type(0) == DType::kInt32;
   if (is_int32 && sorted.dim(1) > std::numeric_limits<int32_t>::max()) {
-    return Error(ErrorCode::kOpValue).Input(0).Found(sorted.shape().ToString()).Expected("rows that int32 can count");
+    return ValueError(0, "", sorted.shape().ToString(), "rows that int32 can count");
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, values.shape()));
   DispatchDType<RealCppTypes>(sorted.dtype(), [&](auto type) {
@@ -76,10 +76,7 @@ absl::StatusOr<int64_t> CountElements(const IndexVector& dims, int64_t max) {
   int64_t count = 1;
   for (const int64_t size : dims) {
     if (size <= 0 || !CheckedMul(count, size, &count) || count > max) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "dims")
-          .Found(absl::StrCat(size))
-          .Expected("sizes of 1 or more whose product can be counted");
+      return ValueError(1, "dims", size, "sizes of 1 or more whose product can be counted");
     }
   }
   return count;
@@ -90,20 +87,14 @@ template <typename T>
 absl::Status ComputeUnravelIndex(KernelContext& context) {
   const Tensor& indices = context.input(0);
   if (indices.rank() > 1 || indices.num_elements() == 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "indices")
-        .Found(indices.shape().ToString())
-        .Expected("a scalar or a vector that is not empty");
+    return ShapeError(0, "indices", indices.shape(), "a scalar or a vector that is not empty");
   }
   SLUICE_ASSIGN_OR_RETURN(const IndexVector dims, ReadIndexVector(context, 1, "dims"));
   SLUICE_ASSIGN_OR_RETURN(const int64_t count, CountElements(dims, std::numeric_limits<T>::max()));
   const absl::Span<const T> positions = indices.flat<T>();
   for (const T position : positions) {
     if (position >= 0 && position < count) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(0, "indices")
-        .Found(absl::StrCat(position))
-        .Expected(absl::StrCat("0 to ", count - 1));
+    return ValueError(0, "indices", position, absl::StrCat("0 to ", count - 1));
   }
   const int64_t columns = indices.num_elements();
   IndexVector sizes = {static_cast<int64_t>(dims.size())};

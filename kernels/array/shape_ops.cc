@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 
@@ -86,10 +87,7 @@ absl::Status InferSize(const Shape& shape, IndexVector* dims) {
     if (size == -1 && unknown == nullptr) {
       unknown = &size;
     } else if (size < 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "shape")
-          .Found(absl::StrCat(size))
-          .Expected("sizes of 0 or more, or -1 once");
+      return ValueError(1, "shape", size, "sizes of 0 or more, or -1 once");
     } else if (size == 0) {
       wants_zero = true;
     } else if (__builtin_mul_overflow(known, size, &known)) {
@@ -113,9 +111,8 @@ absl::Status ComputeReshape(KernelContext& context) {
   for (const int64_t size : dims) elements *= size;
   // Before the shape is made: that a shape is too large for any memory is not what is wrong here.
   if (elements != tensor.num_elements()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat(tensor.shape().ToString(), " with ", tensor.num_elements(), " elements"))
-        .Expected(absl::StrCat(elements, " elements for shape [", absl::StrJoin(dims, ","), "]"));
+    return ShapesError(absl::StrCat(tensor.shape().ToString(), " with ", tensor.num_elements(), " elements"),
+                       absl::StrCat(elements, " elements for shape [", absl::StrJoin(dims, ","), "]"));
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
   return ForwardAs(context, shape);
@@ -139,18 +136,11 @@ class SqueezeKernel final : public Kernel {
     IndexVector dims(old.dims().begin(), old.dims().end());
     for (const int64_t axis : axes_) {
       if (axis < -old.rank() || axis >= old.rank()) {
-        return Error(ErrorCode::kOpAttr)
-            .Attr("squeeze_dims")
-            .Found(absl::StrCat("axis ", axis))
-            .Expected(absl::StrCat(-old.rank(), " to ", old.rank() - 1, " for shape ", old.ToString()));
+        return AttrError("squeeze_dims", absl::StrCat("axis ", axis),
+                         absl::StrCat(-old.rank(), " to ", old.rank() - 1, " for shape ", old.ToString()));
       }
       int64_t& size = dims[static_cast<size_t>(axis < 0 ? axis + old.rank() : axis)];
-      if (size != 1 && size != kLeftOut) {
-        return Error(ErrorCode::kOpShape)
-            .Input(0)
-            .Found(old.ToString())
-            .Expected(absl::StrCat("size 1 in dimension ", axis));
-      }
+      if (size != 1 && size != kLeftOut) return ShapeError(0, "", old, absl::StrCat("size 1 in dimension ", axis));
       size = kLeftOut;
     }
     const int64_t gone = axes_.empty() ? 1 : kLeftOut;
@@ -171,9 +161,7 @@ class EnsureShapeKernel final : public Kernel {
   explicit EnsureShapeKernel(PartialShape shape) : shape_(std::move(shape)) {}
   absl::Status Compute(KernelContext& context) const override {
     const Shape& shape = context.input(0).shape();
-    if (!shape_.IsCompatibleWith(shape)) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected(shape_.ToString());
-    }
+    if (!shape_.IsCompatibleWith(shape)) return ShapeError(0, "", shape, shape_.ToString());
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/shared_rows.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/array/strided_region.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 
@@ -46,9 +46,8 @@ absl::Status ComputeSlice(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const IndexVector begin, ReadIndexVector(context, 1, "begin"));
   SLUICE_ASSIGN_OR_RETURN(IndexVector size, ReadIndexVector(context, 2, "size"));
   if (begin.size() != size.size() || static_cast<int>(begin.size()) != shape.rank()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("begin of ", begin.size(), " and size of ", size.size(), " elements"))
-        .Expected(absl::StrCat(shape.rank(), " each, for shape ", shape.ToString()));
+    return ShapesError(absl::StrCat("begin of ", begin.size(), " and size of ", size.size(), " elements"),
+                       absl::StrCat(shape.rank(), " each, for shape ", shape.ToString()));
   }
   StridedRegion region;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -56,17 +55,11 @@ absl::Status ComputeSlice(KernelContext& context) {
     int64_t& count = size[static_cast<size_t>(axis)];
     const int64_t whole = shape.dim(axis);
     if (first < 0 || first > whole) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "begin")
-          .Found(absl::StrCat(first, " in dimension ", axis))
-          .Expected(absl::StrCat("0 to ", whole));
+      return ValueError(1, "begin", absl::StrCat(first, " in dimension ", axis), absl::StrCat("0 to ", whole));
     }
     if (count == -1) count = whole - first;
     if (count < 0 || count > whole - first) {
-      return Error(ErrorCode::kOpValue)
-          .Input(2, "size")
-          .Found(absl::StrCat(count, " in dimension ", axis))
-          .Expected(absl::StrCat("-1 to ", whole - first));
+      return ValueError(2, "size", absl::StrCat(count, " in dimension ", axis), absl::StrCat("-1 to ", whole - first));
     }
     region.ranges.push_back({first, 1, count});
   }
@@ -99,10 +92,7 @@ class StridedSliceGradKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const StridedRegion region, ReadStridedRegion(context, 1, masks_, whole));
     const Tensor& dy = context.input(4);
     if (dy.shape() != region.shape) {
-      return Error(ErrorCode::kOpShape)
-          .Input(4, "dy")
-          .Found(dy.shape().ToString())
-          .Expected(absl::StrCat(region.shape.ToString(), ", the shape of the slice"));
+      return ShapeError(4, "dy", dy.shape(), absl::StrCat(region.shape.ToString(), ", the shape of the slice"));
     }
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, whole));
     if (IsTrivial(output->dtype())) std::memset(output->mutable_raw_data(), 0, output->total_bytes());

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -25,10 +25,8 @@ absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indi
   const int last = is_list ? 1 : indices.rank() - 1;  // Axes of the indices that are in the result.
   const int64_t depth = is_list ? 1 : last < 0 ? 0 : indices.dim(last);
   if (last < 0 || depth > whole.rank()) {
-    return Error(ErrorCode::kOpShape)
-        .Input(indices_input, name)
-        .Found(indices.shape().ToString())
-        .Expected(absl::StrCat("rows of at most ", whole.rank(), " indices, for shape ", whole.ToString()));
+    return ShapeError(indices_input, name, indices.shape(),
+                      absl::StrCat("rows of at most ", whole.rank(), " indices, for shape ", whole.ToString()));
   }
   SliceIndex index;
   IndexVector dims(indices.shape().dims().begin(), indices.shape().dims().begin() + last);
@@ -49,10 +47,8 @@ absl::StatusOr<SliceIndex> ReadSliceIndex(const KernelContext& context, int indi
       slice = is_inside ? slice * size + at : 0;
     }
     if (!is_inside && bad == OnBadIndex::kError) {
-      return Error(ErrorCode::kOpValue)
-          .Input(indices_input, name)
-          .Found(absl::StrCat("indices ", RowText(indices, row, depth), " in row ", row))
-          .Expected(absl::StrCat("a place in shape ", whole.ToString()));
+      return ValueError(indices_input, name, absl::StrCat("indices ", RowText(indices, row, depth), " in row ", row),
+                        absl::StrCat("a place in shape ", whole.ToString()));
     }
     index.slices[static_cast<size_t>(row)] = is_inside ? slice : -1;
   }

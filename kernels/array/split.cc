@@ -3,11 +3,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/shared_rows.h"
 #include "kernels/array/strided_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 
@@ -53,20 +53,12 @@ absl::Status CutIntoParts(KernelContext& context, int value_input, int axis, abs
 
 absl::Status ComputeSplit(KernelContext& context) {
   const Shape& shape = context.input(1).shape();
-  if (context.input(0).rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "split_dim")
-        .Found(context.input(0).shape().ToString())
-        .Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, "split_dim"));
   SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 0, "split_dim", shape.rank()));
   const int64_t count = context.num_outputs();
-  if (count < 1) return Error(ErrorCode::kOpAttr).Attr("num_split").Found("0").Expected("1 or more");
+  if (count < 1) return AttrError("num_split", "0", "1 or more");
   if (shape.dim(axis) % count != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "value")
-        .Found(shape.ToString())
-        .Expected(absl::StrCat("dimension ", axis, " to be a multiple of ", count));
+    return ShapeError(1, "value", shape, absl::StrCat("dimension ", axis, " to be a multiple of ", count));
   }
   const IndexVector sizes(static_cast<size_t>(count), shape.dim(axis) / count);
   return CutIntoParts(context, 1, axis, sizes);
@@ -82,17 +74,12 @@ absl::Status ResolveSizes(int64_t whole, IndexVector* sizes) {
     if (size == -1 && unknown == nullptr) {
       unknown = &size;
     } else if (size < 0 || !CheckedAdd(sum, size, &sum)) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "size_splits")
-          .Found(absl::StrCat(size))
-          .Expected("sizes of 0 or more, or -1 once");
+      return ValueError(1, "size_splits", size, "sizes of 0 or more, or -1 once");
     }
   }
   if (unknown == nullptr ? sum != whole : sum > whole) {
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "size_splits")
-        .Found(absl::StrCat("sizes that add up to ", sum))
-        .Expected(absl::StrCat(unknown == nullptr ? "" : "at most ", whole));
+    return ValueError(1, "size_splits", absl::StrCat("sizes that add up to ", sum),
+                      absl::StrCat(unknown == nullptr ? "" : "at most ", whole));
   }
   if (unknown != nullptr) *unknown = whole - sum;
   return absl::OkStatus();
@@ -102,15 +89,12 @@ absl::Status ComputeSplitV(KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   const Tensor& splits = context.input(1);
   if (splits.num_elements() != context.num_outputs() || splits.rank() != 1) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "size_splits")
-        .Found(splits.shape().ToString())
-        .Expected(absl::StrCat("a vector of ", context.num_outputs()));
+    return ShapeError(1, "size_splits", splits.shape(), absl::StrCat("a vector of ", context.num_outputs()));
   }
   SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 2, "split_dim", shape.rank()));
   SLUICE_ASSIGN_OR_RETURN(IndexVector sizes, ReadIndexVector(context, 1, "size_splits", ListRank::kAny));
   if (sizes.size() == 1 && sizes[0] == -1) {  // TensorFlow wants the size itself here.
-    return Error(ErrorCode::kOpValue).Input(1, "size_splits").Found("-1").Expected(absl::StrCat(shape.dim(axis)));
+    return ValueError(1, "size_splits", "-1", absl::StrCat(shape.dim(axis)));
   }
   SLUICE_RETURN_IF_ERROR(ResolveSizes(shape.dim(axis), &sizes));
   return CutIntoParts(context, 0, axis, sizes);
@@ -126,17 +110,11 @@ class UnpackKernel final : public Kernel {
     const Tensor input = context.input(0);
     const int rank = input.rank();
     if (axis_ < -rank || axis_ >= rank) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("axis")
-          .Found(absl::StrCat(axis_))
-          .Expected(absl::StrCat("an axis of shape ", input.shape().ToString()));
+      return AttrError("axis", axis_, absl::StrCat("an axis of shape ", input.shape().ToString()));
     }
     const int axis = static_cast<int>(axis_ < 0 ? axis_ + rank : axis_);
     if (input.dim(axis) != context.num_outputs()) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0)
-          .Found(input.shape().ToString())
-          .Expected(absl::StrCat("size ", context.num_outputs(), " in dimension ", axis));
+      return ShapeError(0, "", input.shape(), absl::StrCat("size ", context.num_outputs(), " in dimension ", axis));
     }
     IndexVector dims(input.shape().dims().begin(), input.shape().dims().end());
     dims.erase(dims.begin() + axis);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -28,10 +29,8 @@ absl::Status CheckSpecs(const Specs& specs, const SliceMasks& masks) {
   constexpr absl::string_view kNames[] = {"begin", "end", "strides"};
   for (int i = 0; i < 3; ++i) {
     if (inputs[i]->rank() == 1 && inputs[i]->num_elements() == specs.size && specs.size <= kMaxSpecs) continue;
-    return Error(ErrorCode::kOpShape)
-        .Input(specs.first + i, kNames[i])
-        .Found(inputs[i]->shape().ToString())
-        .Expected("begin, end and strides to be vectors of one size, below 32");
+    return ShapeError(specs.first + i, kNames[i], inputs[i]->shape(),
+                      "begin, end and strides to be vectors of one size, below 32");
   }
   if ((masks.ellipsis & (masks.ellipsis - 1)) != 0) {
     return Error(ErrorCode::kOpAttr).Attr("ellipsis_mask").Text("names more than one ellipsis");
@@ -64,17 +63,13 @@ absl::StatusOr<SliceRange> RangeOf(const Specs& specs, const SliceMasks& masks, 
 // The one element that spec `i` takes of dimension `axis`.
 absl::StatusOr<SliceRange> IndexOf(const Specs& specs, int64_t i, int axis, int64_t size) {
   if (IndexAt(specs.strides, i) <= 0) {
-    return Error(ErrorCode::kOpValue)
-        .Input(specs.first + 2, "strides")
-        .Found(absl::StrCat("stride ", IndexAt(specs.strides, i), " for a single index"))
-        .Expected("1");
+    return ValueError(specs.first + 2, "strides",
+                      absl::StrCat("stride ", IndexAt(specs.strides, i), " for a single index"), "1");
   }
   const int64_t index = IndexAt(specs.begin, i);
   if (index < -size || index >= size) {
-    return Error(ErrorCode::kOpValue)
-        .Input(specs.first, "begin")
-        .Found(absl::StrCat("index ", index))
-        .Expected(absl::StrCat("an index of dimension ", axis, ", whose size is ", size));
+    return ValueError(specs.first, "begin", absl::StrCat("index ", index),
+                      absl::StrCat("an index of dimension ", axis, ", whose size is ", size));
   }
   return SliceRange{index < 0 ? index + size : index, 1, 1};
 }
@@ -173,10 +168,8 @@ absl::StatusOr<StridedRegion> ReadStridedRegion(const KernelContext& context, in
     } else if (HasBit(masks.new_axis, i)) {
       dims.push_back(1);
     } else if (axis >= whole.rank()) {
-      return Error(ErrorCode::kOpShape)
-          .Input(first, "begin")
-          .Found(absl::StrCat(specs.size, " specs"))
-          .Expected(absl::StrCat("no more than shape ", whole.ToString(), " has dimensions"));
+      return ShapeError(first, "begin", absl::StrCat(specs.size, " specs"),
+                        absl::StrCat("no more than shape ", whole.ToString(), " has dimensions"));
     } else {
       const bool shrinks = HasBit(masks.shrink, i);
       SLUICE_ASSIGN_OR_RETURN(const SliceRange range, shrinks ? IndexOf(specs, i, axis, whole.dim(axis))

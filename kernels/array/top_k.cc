@@ -13,6 +13,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/tolerant_sort.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -105,16 +106,6 @@ void LargestFirst(const T* row, int64_t columns, int64_t k, bool sorted, std::ve
   }
 }
 
-void StoreIndex(Tensor& indices, int64_t at, int64_t value) {
-  if (indices.dtype() == DType::kInt64) {
-    indices.flat<int64_t>()[static_cast<size_t>(at)] = value;
-  } else if (indices.dtype() == DType::kInt32) {
-    indices.flat<int32_t>()[static_cast<size_t>(at)] = static_cast<int32_t>(value);
-  } else {
-    indices.flat<int16_t>()[static_cast<size_t>(at)] = static_cast<int16_t>(value);
-  }
-}
-
 // The k largest elements of each row and where they are; k is an input or an attr.
 class TopKKernel final : public Kernel {
  public:
@@ -130,14 +121,9 @@ class TopKKernel final : public Kernel {
     const Tensor& input = context.input(0);
     int64_t k = k_;
     if (context.num_inputs() > 1) {
-      if (context.input(1).rank() != 0) {
-        return Error(ErrorCode::kOpShape).Input(1, "k").Found(context.input(1).shape().ToString()).Expected("a scalar");
-      }
-      k = IndexAt(context.input(1), 0);
+      SLUICE_ASSIGN_OR_RETURN(k, ReadScalar(context, 1, "k"));
     }
-    if (input.rank() == 0) {
-      return Error(ErrorCode::kOpShape).Input(0, "input").Found("a scalar").Expected("at least a vector");
-    }
+    if (input.rank() == 0) return ShapeError(0, "input", "a scalar", "at least a vector");
     const Rows rows = RowsOf(input.shape());
     if (k < 0 || k > rows.columns) return BadK(context, k, rows.columns);
     if (rows.columns > std::numeric_limits<int32_t>::max()) {
@@ -177,7 +163,7 @@ class TopKKernel final : public Kernel {
         for (int64_t i = 0; i < k; ++i) {
           const int32_t at = order[static_cast<size_t>(i)];
           values[row * k + i] = elements[at];
-          StoreIndex(indices, row * k + i, at);
+          SetIndexAt(indices, row * k + i, at);
         }
       }
     });
@@ -195,20 +181,11 @@ class NthElementKernel final : public Kernel {
   explicit NthElementKernel(bool reverse) : reverse_(reverse) {}
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
-    if (context.input(1).rank() != 0) {
-      return Error(ErrorCode::kOpShape).Input(1, "n").Found(context.input(1).shape().ToString()).Expected("a scalar");
-    }
-    if (input.rank() == 0) {
-      return Error(ErrorCode::kOpShape).Input(0, "input").Found("a scalar").Expected("at least a vector");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "n"));
+    if (input.rank() == 0) return ShapeError(0, "input", "a scalar", "at least a vector");
     const Rows rows = RowsOf(input.shape());
     int64_t n = IndexAt(context.input(1), 0);
-    if (n < 0 || n >= rows.columns) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "n")
-          .Found(absl::StrCat(n))
-          .Expected(absl::StrCat("0 to ", rows.columns - 1));
-    }
+    if (n < 0 || n >= rows.columns) return ValueError(1, "n", n, absl::StrCat("0 to ", rows.columns - 1));
     if (reverse_) n = rows.columns - 1 - n;
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, WithColumns(input.shape(), -1));
     SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, shape));

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/new_kernel.h"
 
 namespace sluice {
@@ -18,18 +18,13 @@ namespace {
 absl::StatusOr<IndexVector> ReadPermutation(const KernelContext& context, int rank) {
   SLUICE_ASSIGN_OR_RETURN(IndexVector perm, ReadIndexVector(context, 1, "perm"));
   if (static_cast<int>(perm.size()) != rank) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "perm")
-        .Found(absl::StrCat(perm.size(), " axes"))
-        .Expected(absl::StrCat(rank, ", as many as shape ", context.input(0).shape().ToString(), " has"));
+    return ShapeError(1, "perm", absl::StrCat(perm.size(), " axes"),
+                      absl::StrCat(rank, ", as many as shape ", context.input(0).shape().ToString(), " has"));
   }
   absl::InlinedVector<bool, 16> seen(perm.size(), false);
   for (int64_t& axis : perm) {
     if (axis < 0 || axis >= rank || seen[static_cast<size_t>(axis)]) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "perm")
-          .Found(absl::StrCat("axis ", axis))
-          .Expected(absl::StrCat("each of 0 to ", rank - 1, " once"));
+      return ValueError(1, "perm", absl::StrCat("axis ", axis), absl::StrCat("each of 0 to ", rank - 1, " once"));
     }
     seen[static_cast<size_t>(axis)] = true;
   }
@@ -92,19 +87,15 @@ absl::Status ComputeConjugateTranspose(KernelContext& context) {
 template <typename T>
 absl::Status ComputeInvertPermutation(KernelContext& context) {
   const Tensor& input = context.input(0);
-  if (input.rank() != 1) {
-    return Error(ErrorCode::kOpShape).Input(0, "x").Found(input.shape().ToString()).Expected("a vector");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, 0, "x"));
   const absl::Span<const T> x = input.flat<T>();
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, input.shape()));
   const absl::Span<T> y = output->flat<T>();
   std::fill(y.begin(), y.end(), T(-1));
   for (size_t i = 0; i < x.size(); ++i) {
     if (x[i] < 0 || static_cast<size_t>(x[i]) >= x.size() || y[static_cast<size_t>(x[i])] != T(-1)) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "x")
-          .Found(absl::StrCat(x[i], " at ", i))
-          .Expected(absl::StrCat("each of 0 to ", static_cast<int64_t>(x.size()) - 1, " once"));
+      return ValueError(0, "x", absl::StrCat(x[i], " at ", i),
+                        absl::StrCat("each of 0 to ", static_cast<int64_t>(x.size()) - 1, " once"));
     }
     y[static_cast<size_t>(x[i])] = static_cast<T>(i);
   }

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/hash_table.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_type.h"
+#include "kernels/input_error.h"
 #include "kernels/new_kernel.h"
 
 namespace sluice {
@@ -24,7 +25,7 @@ template <typename T>
 auto KeyOf(const T& value) {
   if constexpr (std::is_same<T, TString>::value) {
     return value.view();
-  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+  } else if constexpr (kIsHalf<T>) {
     return value.bits;
   } else {
     return value;
@@ -38,7 +39,7 @@ template <typename T>
 bool HasEquals(const T& value) {
   if constexpr (std::is_floating_point<T>::value) {
     return !(value != value);
-  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+  } else if constexpr (kIsHalf<T>) {
     return HasEquals(static_cast<float>(value));
   } else {
     return true;
@@ -91,7 +92,7 @@ void AppendKey(const T& element, std::string* key) {
     const uint64_t size = element.size();
     key->append(reinterpret_cast<const char*>(&size), sizeof(size));
     key->append(element.data(), element.size());
-  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+  } else if constexpr (kIsHalf<T>) {
     AppendKey(static_cast<float>(element), key);
   } else {
     const T value = element == T(0) ? T(0) : element;  // Not -0.
@@ -113,18 +114,6 @@ void GroupRows(const T* elements, int64_t rows, int64_t size, Grouping* grouping
     for (int64_t i = 0; has_equals && i < size; ++i) AppendKey(begin[i], &key);
     grouping->Add(row, has_equals ? groups.try_emplace(key, next).first->second : next);
   }
-}
-
-// Output `i` becomes the vector `values`, of int32 or int64 as declared.
-absl::Status SetIndices(KernelContext& context, int i, absl::Span<const int64_t> values) {
-  SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(i, Shape::Of({static_cast<int64_t>(values.size())})));
-  if (output->dtype() == DType::kInt64) {
-    std::copy(values.begin(), values.end(), output->flat<int64_t>().begin());
-  } else {
-    std::transform(values.begin(), values.end(), output->flat<int32_t>().begin(),
-                   [](int64_t value) { return static_cast<int32_t>(value); });
-  }
-  return absl::OkStatus();
 }
 
 // Groups the rows of input 0 along `axis`, and sets outputs: one row of each group, the group of each row and (third
@@ -162,27 +151,19 @@ absl::Status UniqueRows(KernelContext& context, int axis) {
       }
     }
   });
-  SLUICE_RETURN_IF_ERROR(SetIndices(context, 1, group_of_row.flat<int64_t>()));
-  return context.num_outputs() > 2 ? SetIndices(context, 2, grouping.count()) : absl::OkStatus();
+  SLUICE_RETURN_IF_ERROR(SetIndexOutput(context, 1, group_of_row.flat<int64_t>()));
+  return context.num_outputs() > 2 ? SetIndexOutput(context, 2, grouping.count()) : absl::OkStatus();
 }
 
 absl::Status ComputeUnique(KernelContext& context) {
-  const Shape& shape = context.input(0).shape();
-  if (shape.rank() != 1) {
-    return Error(ErrorCode::kOpShape).Input(0, "x").Found(shape.ToString()).Expected("a vector");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, 0, "x"));
   return UniqueRows(context, 0);
 }
 
 absl::Status ComputeUniqueV2(KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   SLUICE_ASSIGN_OR_RETURN(const IndexVector axes, ReadIndexVector(context, 1, "axis"));
-  if (axes.size() > 1) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "axis")
-        .Found(absl::StrCat(axes.size(), " axes"))
-        .Expected("none or one");
-  }
+  if (axes.size() > 1) return ShapeError(1, "axis", absl::StrCat(axes.size(), " axes"), "none or one");
   if (axes.empty()) return ComputeUnique(context);
   SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(axes[0], shape.rank(), 1, "axis"));
   return UniqueRows(context, axis);
@@ -194,13 +175,8 @@ absl::Status ComputeUniqueV2(KernelContext& context) {
 absl::Status ComputeListDiff(KernelContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& y = context.input(1);
-  for (int i = 0; i < 2; ++i) {
-    if (context.input(i).rank() == 1) continue;
-    return Error(ErrorCode::kOpShape)
-        .Input(i, i == 0 ? "x" : "y")
-        .Found(context.input(i).shape().ToString())
-        .Expected("a vector");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, 0, "x"));
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, 1, "y"));
   std::vector<int64_t> positions;
   DispatchDType<KeyTypes>(x.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
@@ -221,7 +197,7 @@ absl::Status ComputeListDiff(KernelContext& context) {
     T* to = Elements<T>(*output);
     for (const int64_t position : positions) *to++ = Elements<T>(x)[position];
   });
-  return SetIndices(context, 1, positions);
+  return SetIndexOutput(context, 1, positions);
 }
 
 constexpr DTypeSet kComparable = kRealTypes | DTypeSet{DType::kBool, DType::kString};

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/families.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_type.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 
@@ -30,7 +31,7 @@ template <typename T>
 bool IsTrue(T value) {
   if constexpr (std::is_floating_point<T>::value) {
     return !(std::abs(value) < std::numeric_limits<T>::min());
-  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+  } else if constexpr (kIsHalf<T>) {
     return static_cast<float>(value) != 0.0f;
   } else {
     return value != T(0);
@@ -94,10 +95,7 @@ absl::Status WriteWhere(KernelContext& context, absl::Span<const T> values, cons
 absl::Status ComputeWhere(KernelContext& context) {
   const Tensor& input = context.input(0);
   if (input.rank() < 1 || input.rank() > kMaxWhereRank) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0)
-        .Found(input.shape().ToString())
-        .Expected(absl::StrCat("1 to ", kMaxWhereRank, " dimensions"));
+    return ShapeError(0, "", input.shape(), absl::StrCat("1 to ", kMaxWhereRank, " dimensions"));
   }
   absl::Status status;
   DispatchDType<Join<NumberCppTypes, TypeList<bool>>>(input.dtype(), [&](auto type) {
@@ -115,12 +113,7 @@ class OneHotKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& indices = context.input(0);
     SLUICE_ASSIGN_OR_RETURN(const int64_t depth, ReadDepth(context));
-    if (axis_ < -1 || axis_ > indices.rank()) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("axis")
-          .Found(absl::StrCat(axis_))
-          .Expected(absl::StrCat("-1 to ", indices.rank()));
-    }
+    if (axis_ < -1 || axis_ > indices.rank()) return AttrError("axis", axis_, absl::StrCat("-1 to ", indices.rank()));
     const int axis = axis_ == -1 ? indices.rank() : static_cast<int>(axis_);
     IndexVector dims(indices.shape().dims().begin(), indices.shape().dims().end());
     dims.insert(dims.begin() + axis, depth);
@@ -145,15 +138,9 @@ class OneHotKernel final : public Kernel {
   // Inputs 1 to 3 are scalars.
   static absl::StatusOr<int64_t> ReadDepth(const KernelContext& context) {
     constexpr absl::string_view kNames[] = {"indices", "depth", "on_value", "off_value"};
-    for (int i = 1; i < 4; ++i) {
-      if (context.input(i).rank() == 0) continue;
-      return Error(ErrorCode::kOpShape)
-          .Input(i, kNames[i])
-          .Found(context.input(i).shape().ToString())
-          .Expected("a scalar");
-    }
+    for (int i = 1; i < 4; ++i) SLUICE_RETURN_IF_ERROR(CheckScalar(context, i, kNames[i]));
     const int64_t depth = IndexAt(context.input(1), 0);
-    if (depth < 0) return Error(ErrorCode::kOpValue).Input(1, "depth").Found(absl::StrCat(depth)).Expected("0 or more");
+    if (depth < 0) return ValueError(1, "depth", depth, "0 or more");
     return depth;
   }
 

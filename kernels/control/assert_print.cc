@@ -13,6 +13,7 @@
 #include "kernels/control/families.h"
 #include "kernels/control/print_sink.h"
 #include "kernels/control/summarize.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -28,9 +29,7 @@ class AssertKernel : public Kernel {
   explicit AssertKernel(int64_t summarize) : summarize_(summarize) {}
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& condition = context.input(0);
-    if (!condition.shape().IsScalar()) {
-      return Error(ErrorCode::kOpShape).Input(0, "condition").Found(condition.shape().ToString()).Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, "condition"));
     if (condition.flat<bool>()[0]) return absl::OkStatus();
     std::string text = "assertion failed:";
     for (int i = 1; i < context.num_inputs(); ++i) {
@@ -105,19 +104,14 @@ class PrintV2Kernel : public Kernel {
     const std::optional<PrintStream> stream = StreamOf(name);
     absl::string_view file = name;
     if (!stream.has_value() && !absl::ConsumePrefix(&file, "file://")) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("output_stream")
-          .Found(name)
-          .Expected("stdout, stderr, log(info), log(warning), log(error) or file://...");
+      return AttrError("output_stream", name, "stdout, stderr, log(info), log(warning), log(error) or file://...");
     }
     return std::make_unique<PrintV2Kernel>(stream, std::string(file), std::move(end));
   }
 
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
-    if (!input.shape().IsScalar()) {
-      return Error(ErrorCode::kOpShape).Input(0, "input").Found(input.shape().ToString()).Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, "input"));
     const std::string text = absl::StrCat(input.flat<TString>()[0].view(), end_);
     if (!stream_.has_value()) {
       SLUICE_RETURN_IF_ERROR(CheckFileWrite(context.run().session_state, file_));

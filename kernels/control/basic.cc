@@ -15,6 +15,7 @@
 #include "kernels/device/device.h"
 #include "kernels/dispatch.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -185,10 +186,7 @@ class ToBoolKernel : public Kernel {
         }
       });
       if (!is_known) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0)
-            .Found(DTypeName(input.dtype()))
-            .Expected("float32, float64, a signed integer, uint8, bool or string");
+        return ValueError(0, "", DTypeName(input.dtype()), "float32, float64, a signed integer, uint8, bool or string");
       }
     }
     context.SetScalar(0, is_true);

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/base/cancellation.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/control/families.h"
 #include "kernels/function_runner.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -105,10 +105,8 @@ class ForKernel final : public AsyncKernel {
     wanted.insert(wanted.end(), types.begin(), types.end());
     const Signature& found = body->signature();
     if (found.inputs != wanted || found.outputs != types) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("body")
-          .Found(absl::StrCat("(", NamesOf(found.inputs), ") -> (", NamesOf(found.outputs), ")"))
-          .Expected(absl::StrCat("(", NamesOf(wanted), ") -> (", NamesOf(types), ")"));
+      return AttrError("body", absl::StrCat("(", NamesOf(found.inputs), ") -> (", NamesOf(found.outputs), ")"),
+                       absl::StrCat("(", NamesOf(wanted), ") -> (", NamesOf(types), ")"));
     }
     return std::make_unique<ForKernel>(std::move(body));
   }
@@ -125,18 +123,13 @@ class ForKernel final : public AsyncKernel {
     int64_t numbers[ForLoop::kFirstValue];
     for (int i = 0; i < ForLoop::kFirstValue; ++i) {
       const Tensor& input = context.input(i);
-      if (!input.shape().IsScalar()) {
-        return Error(ErrorCode::kOpShape).Input(i, kNames[i]).Found(input.shape().ToString()).Expected("a scalar");
-      }
+      SLUICE_RETURN_IF_ERROR(CheckScalar(context, i, kNames[i]));
       numbers[i] = input.flat<int32_t>()[0];
     }
     const auto [start, limit, delta] = numbers;
     const bool leads_there = start == limit || (start < limit ? delta > 0 : delta < 0);
     if (leads_there) return ForLoop::Range{start, limit, delta == 0 ? 1 : delta};
-    return Error(ErrorCode::kOpValue)
-        .Input(2, "delta")
-        .Found(absl::StrCat(delta))
-        .Expected(absl::StrCat("a step that leads from ", start, " to ", limit));
+    return ValueError(2, "delta", delta, absl::StrCat("a step that leads from ", start, " to ", limit));
   }
 
   const BodyPtr body_;

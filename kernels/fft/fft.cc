@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/fft/families.h"
 #include "kernels/fft/fft_lines.h"
 #include "kernels/fft/fourier_plan.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -23,10 +23,7 @@ namespace {
 absl::Status CheckRank(const KernelContext& context, int dims) {
   const Shape& shape = context.input(0).shape();
   if (shape.rank() >= dims) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(0)
-      .Found(shape.ToString())
-      .Expected(absl::StrCat("at least ", dims, " dimensions"));
+  return ShapeError(0, "", shape, absl::StrCat("at least ", dims, " dimensions"));
 }
 
 // The lines along dimension `axis` of the last sizes.size() dimensions of tensors of `batch` such parts. `counted`: the
@@ -147,19 +144,14 @@ class RealFftKernel final : public Kernel {
     const Shape& shape = context.input(0).shape();
     const Tensor& length = context.input(1);
     if (length.rank() != 1 || length.dim(0) != dims_) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1, "fft_length")
-          .Found(length.shape().ToString())
-          .Expected(absl::StrCat("[", dims_, "]"));
+      return ShapeError(1, "fft_length", length.shape(), absl::StrCat("[", dims_, "]"));
     }
     SLUICE_ASSIGN_OR_RETURN(sizes->lengths, ReadIndexVector(context, 1, "fft_length"));
     sizes->input = LastSizes(shape, dims_);
     sizes->half = sizes->lengths;
     for (size_t i = 0; i < sizes->lengths.size(); ++i) {
       const int64_t wanted = sizes->lengths[i];
-      if (wanted < 0) {
-        return Error(ErrorCode::kOpValue).Input(1, "fft_length").Found(absl::StrCat(wanted)).Expected("0 or more");
-      }
+      if (wanted < 0) return ValueError(1, "fft_length", wanted, "0 or more");
       const bool is_last = i + 1 == sizes->lengths.size();
       if (is_last && wanted > 0) sizes->half[i] = wanted / 2 + 1;
       const int64_t needed = inverse_ ? sizes->half[i] : wanted;
@@ -167,11 +159,9 @@ class RealFftKernel final : public Kernel {
       // all the same, it must.
       const bool is_empty = shape.num_elements() == 0 && BatchOf(shape, dims_) == 0;
       if (sizes->input[i] < needed && !is_empty) {
-        return Error(ErrorCode::kOpShape)
-            .Input(0)
-            .Found(shape.ToString())
-            .Expected(absl::StrCat("at least ", needed, " elements in dimension ",
-                                   shape.rank() - dims_ + static_cast<int>(i)));
+        return ShapeError(
+            0, "", shape,
+            absl::StrCat("at least ", needed, " elements in dimension ", shape.rank() - dims_ + static_cast<int>(i)));
       }
     }
     sizes->batch = BatchOf(shape, dims_);
@@ -241,10 +231,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRealFft(const KernelConstruction& co
   SLUICE_ASSIGN_OR_RETURN(const DType real, construction.Get<DType>("Treal"));
   SLUICE_ASSIGN_OR_RETURN(const DType complex, construction.Get<DType>("Tcomplex"));
   if ((real == DType::kFloat) != (complex == DType::kComplex64)) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("Tcomplex")
-        .Found(absl::StrCat(DTypeName(complex), " for ", DTypeName(real)))
-        .Expected("a complex number of as many bits");
+    return AttrError("Tcomplex", absl::StrCat(DTypeName(complex), " for ", DTypeName(real)),
+                     "a complex number of as many bits");
   }
   return std::make_unique<RealFftKernel>(kDims, kInverse);
 }

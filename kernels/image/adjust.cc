@@ -4,11 +4,10 @@
 #include <cmath>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/image/families.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -24,17 +23,14 @@ constexpr double kPixelNs = 12;
 absl::Status CheckImages(const KernelContext& context) {
   const Tensor& images = context.input(0);
   if (images.rank() >= 3) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(0, "images")
-      .Found(images.shape().ToString())
-      .Expected("at least 3 dimensions");
+  return ShapeError(0, "images", images.shape(), "at least 3 dimensions");
 }
 
 // The number in input 1.
 absl::StatusOr<float> ReadNumber(const KernelContext& context, absl::string_view name) {
   const Tensor& tensor = context.input(1);
   if (tensor.rank() == 0) return tensor.flat<float>()[0];
-  return Error(ErrorCode::kOpShape).Input(1, name).Found(tensor.shape().ToString()).Expected("a scalar");
+  return ShapeError(1, name, tensor.shape(), "a scalar");
 }
 
 // --- Contrast ------------------------------------------------------------------------------------------------------
@@ -196,9 +192,7 @@ absl::Status ComputePixels(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(CheckImages(context));
   SLUICE_ASSIGN_OR_RETURN(const float number, ReadNumber(context, "delta or scale"));
   const Shape shape = context.input(0).shape();
-  if (shape.dim(shape.rank() - 1) != 3) {
-    return Error(ErrorCode::kOpShape).Input(0, "images").Found(shape.ToString()).Expected("3 channels");
-  }
+  if (shape.dim(shape.rank() - 1) != 3) return ShapeError(0, "images", shape, "3 channels");
   const float* const from = context.input(0).flat<float>().data();
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.ForwardOrAllocate(0, shape, {0}));
   float* const to = output->flat<float>().data();

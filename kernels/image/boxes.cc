@@ -6,26 +6,21 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
 absl::StatusOr<int64_t> CountBoxes(const KernelContext& context, int input, absl::string_view name) {
   const Tensor& boxes = context.input(input);
   if (boxes.rank() == 2 && boxes.dim(1) == 4) return boxes.dim(0);
-  return Error(ErrorCode::kOpShape)
-      .Input(input, name)
-      .Found(boxes.shape().ToString())
-      .Expected("a matrix of boxes, of 4 columns");
+  return ShapeError(input, name, boxes.shape(), "a matrix of boxes, of 4 columns");
 }
 
 absl::StatusOr<int64_t> CountCropBoxes(const KernelContext& context, int boxes, int box_ind) {
   SLUICE_ASSIGN_OR_RETURN(const int64_t count, CountBoxes(context, boxes, "boxes"));
   const Tensor& indices = context.input(box_ind);
   if (indices.rank() == 1 && indices.dim(0) == count) return count;
-  return Error(ErrorCode::kOpShape)
-      .Input(box_ind, "box_ind")
-      .Found(indices.shape().ToString())
-      .Expected(absl::StrCat("[", count, "]"));
+  return ShapeError(box_ind, "box_ind", indices.shape(), absl::StrCat("[", count, "]"));
 }
 
 absl::StatusOr<int64_t> CheckCropBoxes(const KernelContext& context, int boxes, int box_ind, int64_t batch) {
@@ -40,7 +35,7 @@ absl::StatusOr<int64_t> CheckCropBoxes(const KernelContext& context, int boxes, 
   }
   for (const float coordinate : context.input(boxes).flat<float>()) {
     if (std::isfinite(coordinate)) continue;
-    return Error(ErrorCode::kOpValue).Input(boxes, "boxes").Found(absl::StrCat(coordinate)).Expected("finite numbers");
+    return ValueError(boxes, "boxes", coordinate, "finite numbers");
   }
   return count;
 }

@@ -5,12 +5,12 @@
 #include <memory>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
 #include "kernels/image/families.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -67,9 +67,7 @@ void ConvertPixels(const T* from, int64_t begin, int64_t end, T* to) {
 template <typename Op>
 absl::Status ComputeColors(KernelContext& context) {
   const Tensor& images = context.input(0);
-  if (images.rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "images").Found("a scalar").Expected("at least one dimension");
-  }
+  if (images.rank() == 0) return ShapeError(0, "images", "a scalar", "at least one dimension");
   if (images.dim(images.rank() - 1) != 3) {
     return Error(ErrorCode::kOpPrecondition)
         .Input(0, "images")

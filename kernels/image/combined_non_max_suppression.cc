@@ -13,6 +13,7 @@
 #include "kernels/array/tolerant_sort.h"
 #include "kernels/image/box_suppressor.h"
 #include "kernels/image/families.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -125,34 +126,22 @@ void SelectBest(const CombinedCall& call, int64_t image, bool clip, absl::Span<R
 
 absl::Status CheckBoxesAndScores(const Tensor& boxes, const Tensor& scores) {
   if (boxes.rank() != 4 || boxes.dim(3) != 4) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "boxes")
-        .Found(boxes.shape().ToString())
-        .Expected("[batch, boxes, 1 or classes, 4]");
+    return ShapeError(0, "boxes", boxes.shape(), "[batch, boxes, 1 or classes, 4]");
   }
-  if (scores.rank() != 3) {
-    return Error(ErrorCode::kOpShape).Input(1, "scores").Found(scores.shape().ToString()).Expected("3 dimensions");
-  }
+  if (scores.rank() != 3) return ShapeError(1, "scores", scores.shape(), "3 dimensions");
   const bool fit = boxes.dim(0) == scores.dim(0) && boxes.dim(1) == scores.dim(1) &&
                    (boxes.dim(2) == 1 || boxes.dim(2) == scores.dim(2));
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   if (fit && boxes.dim(1) <= kMax && scores.dim(2) <= kMax) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat(boxes.shape().ToString(), " and ", scores.shape().ToString()))
-      .Expected("[batch, boxes, 1 or classes, 4] and [batch, boxes, classes]");
-}
-
-absl::Status CheckScalar(const KernelContext& context, int input, absl::string_view name) {
-  const Tensor& tensor = context.input(input);
-  if (tensor.rank() == 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("a scalar");
+  return ShapesError(absl::StrCat(boxes.shape().ToString(), " and ", scores.shape().ToString()),
+                     "[batch, boxes, 1 or classes, 4] and [batch, boxes, classes]");
 }
 
 absl::StatusOr<int64_t> ReadPositive(const KernelContext& context, int input, absl::string_view name) {
   SLUICE_RETURN_IF_ERROR(CheckScalar(context, input, name));
   const int64_t value = context.input(input).flat<int32_t>()[0];
   if (value > 0) return value;
-  return Error(ErrorCode::kOpValue).Input(input, name).Found(absl::StrCat(value)).Expected("1 or more");
+  return ValueError(input, name, value, "1 or more");
 }
 
 // Reads one call and writes its four outputs.
@@ -198,10 +187,7 @@ class CombinedNonMaxSuppressionKernel final : public Kernel {
     call->overlap_threshold = context.input(4).flat<float>()[0];
     call->score_threshold = context.input(5).flat<float>()[0];
     if (!(call->overlap_threshold >= 0 && call->overlap_threshold <= 1)) {
-      return Error(ErrorCode::kOpValue)
-          .Input(4, "iou_threshold")
-          .Found(absl::StrCat(call->overlap_threshold))
-          .Expected("0 to 1");
+      return ValueError(4, "iou_threshold", call->overlap_threshold, "0 to 1");
     }
     SLUICE_RETURN_IF_ERROR(CheckBoxesAndScores(boxes, scores));
     call->batch = boxes.dim(0);

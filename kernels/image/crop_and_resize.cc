@@ -4,14 +4,13 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/image/boxes.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
 #include "kernels/image/resize_geometry.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -34,7 +33,7 @@ struct CropForm {
     SLUICE_ASSIGN_OR_RETURN(form.extrapolation_value, construction.Get<float>("extrapolation_value"));
     form.is_bilinear = method == "bilinear";
     if (form.is_bilinear || method == "nearest") return form;
-    return Error(ErrorCode::kOpAttr).Attr("method").Found(method).Expected("bilinear or nearest");
+    return AttrError("method", method, "bilinear or nearest");
   }
 };
 
@@ -101,14 +100,9 @@ class CropAndResizeKernel final : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& images = context.input(0);
-    if (images.rank() != 4) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(images.shape().ToString()).Expected("4 dimensions");
-    }
+    if (images.rank() != 4) return ShapeError(0, "", images.shape(), "4 dimensions");
     if (images.dim(1) == 0 || images.dim(2) == 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0)
-          .Found(images.shape().ToString())
-          .Expected("a height and a width of 1 or more");
+      return ShapeError(0, "", images.shape(), "a height and a width of 1 or more");
     }
     SLUICE_RETURN_IF_ERROR(CountCropBoxes(context, 1, 2).status());
     SLUICE_ASSIGN_OR_RETURN(const IndexVector crop, ReadHeightAndWidth(context, 3, "crop_size"));

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/image/boxes.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -28,24 +28,18 @@ absl::StatusOr<bool> ReadIsBilinear(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const std::string method, construction.Get<std::string>("method"));
   if (method == "bilinear") return true;
   if (method == "nearest") return false;
-  return Error(ErrorCode::kOpAttr).Attr("method").Found(method).Expected("bilinear or nearest");
+  return AttrError("method", method, "bilinear or nearest");
 }
 
 // Gradients of crops in input 0, for the boxes in inputs `boxes` and `boxes` + 1.
 absl::Status CheckGrads(const KernelContext& context, int boxes) {
   const Tensor& grads = context.input(0);
   if (grads.rank() != 4 || grads.dim(1) == 0 || grads.dim(2) == 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "grads")
-        .Found(grads.shape().ToString())
-        .Expected("4 dimensions, a height and a width of 1 or more");
+    return ShapeError(0, "grads", grads.shape(), "4 dimensions, a height and a width of 1 or more");
   }
   SLUICE_ASSIGN_OR_RETURN(const int64_t count, CountCropBoxes(context, boxes, boxes + 1));
   if (grads.dim(0) == count) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Input(0, "grads")
-      .Found(grads.shape().ToString())
-      .Expected(absl::StrCat(count, " crops"));
+  return ShapesError(0, "grads", grads.shape(), absl::StrCat(count, " crops"));
 }
 
 // The crops of one call.
@@ -122,10 +116,8 @@ class CropAndResizeGradImageKernel final : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 3, "image_size"));
     const Tensor& grads = context.input(0);
     if (shape.rank() != 4 || shape.dim(1) == 0 || shape.dim(2) == 0 || shape.dim(3) != grads.dim(3)) {
-      return Error(ErrorCode::kOpValue)
-          .Input(3, "image_size")
-          .Found(shape.ToString())
-          .Expected(absl::StrCat("4 sizes, the last one ", grads.dim(3), ", a height and a width of 1 or more"));
+      return ValueError(3, "image_size", shape.ToString(),
+                        absl::StrCat("4 sizes, the last one ", grads.dim(3), ", a height and a width of 1 or more"));
     }
     SLUICE_RETURN_IF_ERROR(CheckCropBoxes(context, 1, 2, shape.dim(0)).status());
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
@@ -231,10 +223,8 @@ class CropAndResizeGradBoxesKernel final : public Kernel {
     const Tensor& images = context.input(1);
     const int64_t channels = context.input(0).dim(3);
     if (images.rank() != 4 || images.dim(1) == 0 || images.dim(2) == 0 || images.dim(3) != channels) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1, "image")
-          .Found(images.shape().ToString())
-          .Expected(absl::StrCat("4 dimensions, ", channels, " channels, a height and a width of 1 or more"));
+      return ShapeError(1, "image", images.shape(),
+                        absl::StrCat("4 dimensions, ", channels, " channels, a height and a width of 1 or more"));
     }
     SLUICE_RETURN_IF_ERROR(CheckCropBoxes(context, 2, 3, images.dim(0)).status());
     CropGrads call = GradsOf(context, 2);

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -84,16 +84,10 @@ void DrawBox(const DrawCall& call, int64_t image, const float* corners, const Co
 
 absl::Status CheckImagesAndBoxes(const Tensor& images, const Tensor& boxes) {
   if (images.rank() != 4 || (images.dim(3) != 1 && images.dim(3) != 3 && images.dim(3) != 4)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "images")
-        .Found(images.shape().ToString())
-        .Expected("[batch, height, width, 1, 3 or 4]");
+    return ShapeError(0, "images", images.shape(), "[batch, height, width, 1, 3 or 4]");
   }
   if (boxes.rank() != 3 || boxes.dim(2) != 4 || boxes.dim(0) != images.dim(0)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "boxes")
-        .Found(boxes.shape().ToString())
-        .Expected(absl::StrCat("[", images.dim(0), ", boxes, 4]"));
+    return ShapeError(1, "boxes", boxes.shape(), absl::StrCat("[", images.dim(0), ", boxes, 4]"));
   }
   return absl::OkStatus();
 }
@@ -102,10 +96,7 @@ absl::Status ReadColors(const KernelContext& context, DrawCall* call) {
   if (context.num_inputs() < 3) return absl::OkStatus();
   const Tensor& colors = context.input(2);
   if (colors.rank() != 2 || colors.dim(1) < call->channels) {
-    return Error(ErrorCode::kOpShape)
-        .Input(2, "colors")
-        .Found(colors.shape().ToString())
-        .Expected(absl::StrCat("a matrix of at least ", call->channels, " columns"));
+    return ShapeError(2, "colors", colors.shape(), absl::StrCat("a matrix of at least ", call->channels, " columns"));
   }
   if (colors.num_elements() == 0) return absl::OkStatus();
   call->colors = colors.flat<float>().data();

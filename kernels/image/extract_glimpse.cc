@@ -9,11 +9,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/image/families.h"
 #include "kernels/image/resize_geometry.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -34,10 +34,10 @@ absl::StatusOr<Noise> ReadNoise(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>("noise"));
   if (name.empty()) return is_uniform ? Noise::kUniform : Noise::kGaussian;
   if (name == "uniform") return Noise::kUniform;
-  if (is_uniform) return Error(ErrorCode::kOpAttr).Attr("noise").Found(name).Expected("uniform, as uniform_noise says");
+  if (is_uniform) return AttrError("noise", name, "uniform, as uniform_noise says");
   if (name == "gaussian") return Noise::kGaussian;
   if (name == "zero") return Noise::kZero;
-  return Error(ErrorCode::kOpAttr).Attr("noise").Found(name).Expected("uniform, gaussian or zero");
+  return AttrError("noise", name, "uniform, gaussian or zero");
 }
 
 // Attrs. A value type.
@@ -155,14 +155,9 @@ void TakeGlimpse(const GlimpseCall& call, int64_t number, const float* image, fl
 }
 
 absl::Status CheckInputs(const Tensor& images, const Tensor& offsets) {
-  if (images.rank() != 4) {
-    return Error(ErrorCode::kOpShape).Input(0, "input").Found(images.shape().ToString()).Expected("4 dimensions");
-  }
+  if (images.rank() != 4) return ShapeError(0, "input", images.shape(), "4 dimensions");
   if (offsets.rank() == 2 && offsets.dim(0) == images.dim(0) && offsets.dim(1) == 2) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(2, "offsets")
-      .Found(offsets.shape().ToString())
-      .Expected(absl::StrCat("[", images.dim(0), ",2]"));
+  return ShapeError(2, "offsets", offsets.shape(), absl::StrCat("[", images.dim(0), ",2]"));
 }
 
 // Windows of the images in input 0, of the size in input 1, at the offsets in input 2.

@@ -18,6 +18,7 @@
 #include "kernels/image/boxes.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -167,24 +168,11 @@ absl::StatusOr<Kept> KeepBestByTable(KernelContext& context, const Suppression& 
 
 // --- Inputs and outputs --------------------------------------------------------------------------------------------
 
-absl::Status CheckScalar(const KernelContext& context, int input, absl::string_view name) {
-  const Tensor& tensor = context.input(input);
-  if (tensor.rank() == 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("a scalar");
-}
-
 // A scalar of floats or halves.
 absl::StatusOr<float> ReadFloatScalar(const KernelContext& context, int input, absl::string_view name) {
   SLUICE_RETURN_IF_ERROR(CheckScalar(context, input, name));
   float scratch;
   return *FloatRows(context.input(input)).Get(0, 1, &scratch);
-}
-
-absl::StatusOr<int64_t> ReadMaxKept(const KernelContext& context) {
-  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "max_output_size"));
-  const int64_t size = context.input(2).flat<int32_t>()[0];
-  if (size >= 0) return size;
-  return Error(ErrorCode::kOpValue).Input(2, "max_output_size").Found(absl::StrCat(size)).Expected("0 or more");
 }
 
 absl::Status CheckThreshold(float threshold, int input) {
@@ -200,10 +188,7 @@ absl::Status CheckScores(const KernelContext& context, int64_t num_boxes) {
   if (scores.rank() == 1 && scores.dim(0) == num_boxes && num_boxes <= std::numeric_limits<int32_t>::max()) {
     return absl::OkStatus();
   }
-  return Error(ErrorCode::kOpShape)
-      .Input(1, "scores")
-      .Found(scores.shape().ToString())
-      .Expected(absl::StrCat("[", num_boxes, "]"));
+  return ShapeError(1, "scores", scores.shape(), absl::StrCat("[", num_boxes, "]"));
 }
 
 // Puts the numbers of the boxes into output 0, of `size` elements, and zeros after the last one.
@@ -241,7 +226,7 @@ class NonMaxSuppressionKernel final : public Kernel {
     Suppression call;
     SLUICE_ASSIGN_OR_RETURN(call.num_boxes, CountBoxes(context, 0, "boxes"));
     SLUICE_RETURN_IF_ERROR(CheckScores(context, call.num_boxes));
-    SLUICE_ASSIGN_OR_RETURN(call.max_kept, ReadMaxKept(context));
+    SLUICE_ASSIGN_OR_RETURN(call.max_kept, ReadCount(context, 2, "max_output_size"));
     call.overlap_threshold = threshold_;
     SLUICE_ASSIGN_OR_RETURN(const Kept kept, KeepBestBoxes(context, call, context.input(0).flat<float>().data(),
                                                            context.input(1).flat<float>().data()));
@@ -261,7 +246,7 @@ class NonMaxSuppressionVKernel final : public Kernel {
     Suppression call;
     SLUICE_ASSIGN_OR_RETURN(call.num_boxes, CountBoxes(context, 0, "boxes"));
     SLUICE_RETURN_IF_ERROR(CheckScores(context, call.num_boxes));
-    SLUICE_ASSIGN_OR_RETURN(call.max_kept, ReadMaxKept(context));
+    SLUICE_ASSIGN_OR_RETURN(call.max_kept, ReadCount(context, 2, "max_output_size"));
     SLUICE_RETURN_IF_ERROR(ReadThresholds(context, &call));
     call.is_half = context.input(0).dtype() == DType::kHalf;
     if (call.is_half) call.overlap_threshold = BeforeRounding(call.overlap_threshold);
@@ -285,7 +270,7 @@ class NonMaxSuppressionVKernel final : public Kernel {
     if (version_ < 5) return absl::OkStatus();
     SLUICE_ASSIGN_OR_RETURN(call->sigma, ReadFloatScalar(context, 5, "soft_nms_sigma"));
     if (call->sigma >= 0) return absl::OkStatus();
-    return Error(ErrorCode::kOpValue).Input(5, "soft_nms_sigma").Found(absl::StrCat(call->sigma)).Expected("0 or more");
+    return ValueError(5, "soft_nms_sigma", call->sigma, "0 or more");
   }
 
   static absl::Status SetScores(KernelContext& context, const Kept& kept, int64_t size) {
@@ -308,15 +293,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeVersion(const KernelConstruction& co
 absl::Status ComputeWithOverlaps(KernelContext& context) {
   const Tensor& overlaps = context.input(0);
   if (overlaps.rank() != 2 || overlaps.dim(0) != overlaps.dim(1)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "overlaps")
-        .Found(overlaps.shape().ToString())
-        .Expected("a square matrix");
+    return ShapeError(0, "overlaps", overlaps.shape(), "a square matrix");
   }
   Suppression call;
   call.num_boxes = overlaps.dim(0);
   SLUICE_RETURN_IF_ERROR(CheckScores(context, call.num_boxes));
-  SLUICE_ASSIGN_OR_RETURN(call.max_kept, ReadMaxKept(context));
+  SLUICE_ASSIGN_OR_RETURN(call.max_kept, ReadCount(context, 2, "max_output_size"));
   SLUICE_ASSIGN_OR_RETURN(call.overlap_threshold, ReadFloatScalar(context, 3, "overlap_threshold"));
   SLUICE_ASSIGN_OR_RETURN(call.score_threshold, ReadFloatScalar(context, 4, "score_threshold"));
   SLUICE_ASSIGN_OR_RETURN(const Kept kept, KeepBestByTable(context, call, overlaps.flat<float>().data(),

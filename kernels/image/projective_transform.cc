@@ -11,13 +11,13 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/float16.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
 #include "kernels/image/families.h"
 #include "kernels/image/resize_geometry.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -45,13 +45,11 @@ struct TransformForm {
     SLUICE_ASSIGN_OR_RETURN(const std::string mode, construction.Get<std::string>("fill_mode"));
     form.is_bilinear = interpolation == "BILINEAR";
     if (!form.is_bilinear && interpolation != "NEAREST") {
-      return Error(ErrorCode::kOpAttr).Attr("interpolation").Found(interpolation).Expected("NEAREST or BILINEAR");
+      return AttrError("interpolation", interpolation, "NEAREST or BILINEAR");
     }
     constexpr absl::string_view kModes[] = {"REFLECT", "WRAP", "CONSTANT", "NEAREST"};
     const auto* const found = std::find(std::begin(kModes), std::end(kModes), mode);
-    if (found == std::end(kModes)) {
-      return Error(ErrorCode::kOpAttr).Attr("fill_mode").Found(mode).Expected("REFLECT, WRAP, CONSTANT or NEAREST");
-    }
+    if (found == std::end(kModes)) return AttrError("fill_mode", mode, "REFLECT, WRAP, CONSTANT or NEAREST");
     form.beyond = static_cast<Beyond>(found - std::begin(kModes));
     return form;
   }
@@ -183,16 +181,11 @@ void TransformRow(const TransformCall& call, int64_t row, char* out) {
 using PixelCppTypes = Join<FloatCppTypes, TypeList<uint8_t, int32_t, int64_t>>;
 
 absl::Status CheckTransforms(const Tensor& images, const Tensor& transforms) {
-  if (images.rank() != 4) {
-    return Error(ErrorCode::kOpShape).Input(0, "images").Found(images.shape().ToString()).Expected("4 dimensions");
-  }
+  if (images.rank() != 4) return ShapeError(0, "images", images.shape(), "4 dimensions");
   const bool fits = transforms.rank() == 2 && transforms.dim(1) == 8 &&
                     (transforms.dim(0) == images.dim(0) || transforms.dim(0) == 1);
   if (fits) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(1, "transforms")
-      .Found(transforms.shape().ToString())
-      .Expected(absl::StrCat("[", images.dim(0), ",8] or [1,8]"));
+  return ShapeError(1, "transforms", transforms.shape(), absl::StrCat("[", images.dim(0), ",8] or [1,8]"));
 }
 
 // What lies beyond the edges: input 3 of version 3.
@@ -200,7 +193,7 @@ absl::StatusOr<float> ReadFill(const KernelContext& context) {
   if (context.num_inputs() < 4) return 0.0f;
   const Tensor& fill = context.input(3);
   if (fill.rank() == 0) return fill.flat<float>()[0];
-  return Error(ErrorCode::kOpShape).Input(3, "fill_value").Found(fill.shape().ToString()).Expected("a scalar");
+  return ShapeError(3, "fill_value", fill.shape(), "a scalar");
 }
 
 // Transforms the images in input 0 to the size in input 2.

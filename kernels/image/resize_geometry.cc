@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -14,26 +15,16 @@ namespace {
 constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
 absl::Status CheckImages(const Tensor& images, int input) {
-  if (images.rank() != 4) {
-    return Error(ErrorCode::kOpShape).Input(input).Found(images.shape().ToString()).Expected("4 dimensions");
-  }
+  if (images.rank() != 4) return ShapeError(input, "", images.shape(), "4 dimensions");
   for (const int64_t size : images.shape().dims()) {
-    if (size > kMaxSize) {
-      return Error(ErrorCode::kOpShape)
-          .Input(input)
-          .Found(images.shape().ToString())
-          .Expected(absl::StrCat("sizes of at most ", kMaxSize));
-    }
+    if (size > kMaxSize) return ShapeError(input, "", images.shape(), absl::StrCat("sizes of at most ", kMaxSize));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckHasPixels(const Tensor& images, int input) {
   if (images.dim(1) > 0 && images.dim(2) > 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(input)
-      .Found(images.shape().ToString())
-      .Expected("a height and a width of 1 or more");
+  return ShapeError(input, "", images.shape(), "a height and a width of 1 or more");
 }
 
 // Positions are int32 in TensorFlow, which refuses what it cannot count.
@@ -48,17 +39,10 @@ absl::Status CheckPositions(const ResizeAxis& axis) {
 absl::StatusOr<IndexVector> ReadHeightAndWidth(const KernelContext& context, int input, absl::string_view name,
                                                int64_t least) {
   SLUICE_ASSIGN_OR_RETURN(IndexVector size, ReadIndexVector(context, input, name));
-  if (size.size() != 2) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input, name)
-        .Found(absl::StrCat(size.size(), " elements"))
-        .Expected("a height and a width");
-  }
+  if (size.size() != 2) return ShapeError(input, name, absl::StrCat(size.size(), " elements"), "a height and a width");
   if (size[0] < least || size[1] < least) {
-    return Error(ErrorCode::kOpValue)
-        .Input(input, name)
-        .Found(absl::StrCat("[", size[0], ",", size[1], "]"))
-        .Expected(absl::StrCat("sizes of ", least, " or more"));
+    return ValueError(input, name, absl::StrCat("[", size[0], ",", size[1], "]"),
+                      absl::StrCat("sizes of ", least, " or more"));
   }
   return size;
 }
@@ -91,9 +75,7 @@ absl::StatusOr<ResizeGeometry> ResolveResize(const KernelContext& context, const
   SLUICE_RETURN_IF_ERROR(CheckImages(images, 0));
   SLUICE_ASSIGN_OR_RETURN(const IndexVector size, ReadHeightAndWidth(context, 1, "size"));
   SLUICE_RETURN_IF_ERROR(CheckHasPixels(images, 0));
-  if (images.dim(3) == 0) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(images.shape().ToString()).Expected("at least one channel");
-  }
+  if (images.dim(3) == 0) return ShapeError(0, "", images.shape(), "at least one channel");
   ResizeGeometry geometry;
   geometry.batch = images.dim(0);
   geometry.channels = images.dim(3);

@@ -13,6 +13,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/dispatch.h"
 #include "kernels/image/families.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -80,10 +81,7 @@ absl::StatusOr<SampleForm> SampleForm::Read(const KernelConstruction& constructi
     return Error(ErrorCode::kOpAttr).Attr("min_object_covered").Expected("0 or more");
   }
   if (form.max_attempts <= 0 || form.max_attempts > std::numeric_limits<int32_t>::max()) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("max_attempts")
-        .Found(absl::StrCat(form.max_attempts))
-        .Expected("1 or more, as an int32");
+    return AttrError("max_attempts", form.max_attempts, "1 or more, as an int32");
   }
   return form;
 }
@@ -145,9 +143,7 @@ struct ImageSize {
 };
 
 absl::StatusOr<ImageSize> ReadImageSize(const Tensor& tensor) {
-  if (tensor.rank() != 1 || tensor.dim(0) != 3) {
-    return Error(ErrorCode::kOpShape).Input(0, "image_size").Found(tensor.shape().ToString()).Expected("[3]");
-  }
+  if (tensor.rank() != 1 || tensor.dim(0) != 3) return ShapeError(0, "image_size", tensor.shape(), "[3]");
   uint64_t sizes[2] = {};
   DispatchDType<IntegerCppTypes>(tensor.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
@@ -157,28 +153,19 @@ absl::StatusOr<ImageSize> ReadImageSize(const Tensor& tensor) {
   if (sizes[0] < kMax && sizes[1] < kMax) {
     return ImageSize{static_cast<int64_t>(sizes[0]), static_cast<int64_t>(sizes[1])};
   }
-  return Error(ErrorCode::kOpValue)
-      .Input(0, "image_size")
-      .Found(tensor.ToString())
-      .Expected(absl::StrCat("sizes of 0 or more, below ", kMax));
+  return ValueError(0, "image_size", tensor.ToString(), absl::StrCat("sizes of 0 or more, below ", kMax));
 }
 
 // The boxes in input 1, in pixels; the whole image if there are no boxes and that is allowed.
 absl::StatusOr<TempArray<Rectangle>> ReadBoxes(KernelContext& context, const ImageSize& size, bool use_image) {
   const Tensor& tensor = context.input(1);
   if (tensor.rank() != 3 || tensor.dim(2) != 4) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "bounding_boxes")
-        .Found(tensor.shape().ToString())
-        .Expected("[batch, boxes, 4]");
+    return ShapeError(1, "bounding_boxes", tensor.shape(), "[batch, boxes, 4]");
   }
   const absl::Span<const float> corners = tensor.flat<float>();
   for (const float corner : corners) {
     if (corner >= 0 && corner <= 1) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "bounding_boxes")
-        .Found(absl::StrCat(corner))
-        .Expected("coordinates of 0 to 1");
+    return ValueError(1, "bounding_boxes", corner, "coordinates of 0 to 1");
   }
   if (corners.empty() && !use_image) {
     return Error(ErrorCode::kOpValue)
@@ -224,15 +211,10 @@ absl::Status SetOutputs(KernelContext& context, const ImageSize& size, const Rec
 absl::StatusOr<float> ReadMinCovered(const KernelContext& context, const SampleForm& form) {
   if (context.num_inputs() < 3) return form.min_object_covered;
   const Tensor& tensor = context.input(2);
-  if (tensor.rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(2, "min_object_covered")
-        .Found(tensor.shape().ToString())
-        .Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "min_object_covered"));
   const float value = tensor.flat<float>()[0];
   if (value >= 0) return value;
-  return Error(ErrorCode::kOpValue).Input(2, "min_object_covered").Found(absl::StrCat(value)).Expected("0 or more");
+  return ValueError(2, "min_object_covered", value, "0 or more");
 }
 
 // Draws by the numbers that `take` gives once the inputs have been checked: a StatusOr<Philox>.

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/image/axis_taps.h"
 #include "kernels/image/families.h"
 #include "kernels/image/float_rows.h"
 #include "kernels/image/resize_geometry.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -80,7 +80,7 @@ struct SamplingForm {
       if (kernel.name == name) form.kernel = &kernel;
     }
     if (form.kernel != nullptr) return form;
-    return Error(ErrorCode::kOpAttr).Attr("kernel_type").Found(name).Expected("the name of a sampling kernel");
+    return AttrError("kernel_type", name, "the name of a sampling kernel");
   }
 };
 
@@ -92,9 +92,7 @@ struct PerAxis {
 
 absl::StatusOr<PerAxis> ReadPerAxis(const KernelContext& context, int input, absl::string_view name) {
   const Tensor& tensor = context.input(input);
-  if (tensor.rank() != 1 || tensor.dim(0) != 2) {
-    return Error(ErrorCode::kOpShape).Input(input, name).Found(tensor.shape().ToString()).Expected("[2]");
-  }
+  if (tensor.rank() != 1 || tensor.dim(0) != 2) return ShapeError(input, name, tensor.shape(), "[2]");
   const absl::Span<const float> values = tensor.flat<float>();
   return PerAxis{values[0], values[1]};
 }
@@ -102,10 +100,7 @@ absl::StatusOr<PerAxis> ReadPerAxis(const KernelContext& context, int input, abs
 absl::StatusOr<PerAxis> ReadScale(const KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const PerAxis scale, ReadPerAxis(context, 2, "scale"));
   if (scale.y > 0 && scale.x > 0) return scale;
-  return Error(ErrorCode::kOpValue)
-      .Input(2, "scale")
-      .Found(absl::StrCat("[", scale.y, ",", scale.x, "]"))
-      .Expected("numbers above 0");
+  return ValueError(2, "scale", absl::StrCat("[", scale.y, ",", scale.x, "]"), "numbers above 0");
 }
 
 // The samples of one axis.

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/io/families.h"
 #include "kernels/io/glob.h"
 #include "kernels/io/inputs.h"
@@ -36,9 +36,7 @@ absl::Status Write(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const std::string path,
                           PathInput(context, 0, "the name of a file", PathUse::kWrite, /*only_scalar=*/true));
   const Tensor& contents = context.input(1);
-  if (contents.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(1).Found(contents.shape().ToString()).Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, ""));
   if (path.empty()) return Error(ErrorCode::kFileMissing).Input(0).Text("the file name is empty");
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   std::error_code failed;
@@ -48,9 +46,7 @@ absl::Status Write(KernelContext& context) {
 
 absl::Status Match(KernelContext& context) {
   const Tensor& patterns = context.input(0);
-  if (patterns.rank() > 1) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(patterns.shape().ToString()).Expected("a scalar or a vector");
-  }
+  if (patterns.rank() > 1) return ShapeError(0, "", patterns.shape(), "a scalar or a vector");
   std::vector<std::string> all;
   for (const TString& pattern : patterns.flat<TString>()) {
     SLUICE_ASSIGN_OR_RETURN(const std::string path, GrantedPath(context, 0, pattern.view(), PathUse::kRead));
@@ -64,10 +60,7 @@ absl::Status Match(KernelContext& context) {
 }
 
 absl::Status CheckScalars(const KernelContext& context) {
-  for (int i = 0; i < context.num_inputs(); ++i) {
-    if (context.input(i).rank() == 0) continue;
-    return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a scalar");
-  }
+  for (int i = 0; i < context.num_inputs(); ++i) SLUICE_RETURN_IF_ERROR(CheckScalar(context, i, ""));
   return absl::OkStatus();
 }
 

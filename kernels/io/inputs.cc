@@ -4,6 +4,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/io/glob.h"
 #include "kernels/step/file_access.h"
 
@@ -24,10 +25,7 @@ absl::StatusOr<std::string> PathInput(const KernelContext& context, int i, absl:
                                       bool only_scalar) {
   const Tensor& input = context.input(i);
   if (input.num_elements() != 1 || (only_scalar && input.rank() != 0)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(i)
-        .Found(input.shape().ToString())
-        .Expected(absl::StrCat(only_scalar ? "a scalar: " : "one string: ", what));
+    return ShapeError(i, "", input.shape(), absl::StrCat(only_scalar ? "a scalar: " : "one string: ", what));
   }
   return GrantedPath(context, i, input.flat<TString>()[0].view(), use);
 }
@@ -36,10 +34,9 @@ absl::StatusOr<NamedSlices> NamesAndSlices(const KernelContext& context, int cou
   for (const int i : {1, 2}) {
     const Tensor& input = context.input(i);
     if (input.rank() == 1 && input.num_elements() == count) continue;
-    return Error(ErrorCode::kOpShape)
-        .Input(i)
-        .Found(input.shape().ToString())
-        .Expected(absl::StrCat(i == 1 ? "the names" : "the slices", " of ", count, " tensors: a vector of ", count));
+    return ShapeError(
+        i, "", input.shape(),
+        absl::StrCat(i == 1 ? "the names" : "the slices", " of ", count, " tensors: a vector of ", count));
   }
   return NamedSlices{context.input(1).flat<TString>(), context.input(2).flat<TString>()};
 }

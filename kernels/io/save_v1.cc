@@ -11,6 +11,7 @@
 #include "graph/value/tstring.h"
 #include "kernels/checkpoint/table_checkpoint.h"
 #include "kernels/checkpoint/tensor_slice.h"
+#include "kernels/input_error.h"
 #include "kernels/io/families.h"
 #include "kernels/io/inputs.h"
 #include "kernels/io/table_restore.h"
@@ -23,10 +24,7 @@ namespace {
 // `i`: an input of strings, one per tensor.
 absl::Status CheckCount(const KernelContext& context, int i, int count) {
   if (context.input(i).num_elements() == count) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(i)
-      .Found(context.input(i).shape().ToString())
-      .Expected(absl::StrCat("one string for each of ", count, " tensors"));
+  return ShapeError(i, "", context.input(i).shape(), absl::StrCat("one string for each of ", count, " tensors"));
 }
 
 // Save, and with slices SaveSlices, which has one input more.
@@ -50,10 +48,8 @@ absl::Status Save(KernelContext& context) {
     if (!spec.empty()) {
       SLUICE_ASSIGN_OR_RETURN(SliceSpec slice, ParseSliceSpec(spec));
       if (slice.box.shape != value.shape()) {
-        return Error(ErrorCode::kOpShape)
-            .Input(kFirstTensor + i)
-            .Found(value.shape().ToString())
-            .Expected(absl::StrCat("the shape of slice '", PrintableName(spec), "'"));
+        return ShapeError(kFirstTensor + i, "", value.shape(),
+                          absl::StrCat("the shape of slice '", PrintableName(spec), "'"));
       }
       source.full_shape = slice.box.full_shape;
       source.slice = std::move(slice.slice);
@@ -68,9 +64,7 @@ class RestoreKernel : public Kernel {
  public:
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const int64_t shard, construction.Get<int64_t>("preferred_shard"));
-    if (shard < -1) {
-      return Error(ErrorCode::kOpAttr).Attr("preferred_shard").Found(absl::StrCat(shard)).Expected("at least -1");
-    }
+    if (shard < -1) return AttrError("preferred_shard", shard, "at least -1");
     return std::make_unique<RestoreKernel>();
   }
 
@@ -79,7 +73,7 @@ class RestoreKernel : public Kernel {
                             PathInput(context, 0, "the files of the checkpoint", PathUse::kRead));
     for (int i = 1; i < context.num_inputs(); ++i) {
       if (context.input(i).num_elements() >= 1) continue;
-      return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a string");
+      return ShapeError(i, "", context.input(i).shape(), "a string");
     }
     SLUICE_ASSIGN_OR_RETURN(const TableCheckpoint checkpoint, OpenTables(pattern));
     const absl::string_view spec =

@@ -13,6 +13,7 @@
 #include "graph/value/tstring.h"
 #include "kernels/checkpoint/bundle_writer.h"
 #include "kernels/checkpoint/tensor_slice.h"
+#include "kernels/input_error.h"
 #include "kernels/io/families.h"
 #include "kernels/io/inputs.h"
 #include "kernels/kernel.h"
@@ -25,10 +26,7 @@ constexpr int kFirstTensor = 3;
 
 // The error that input `i` does not have the shape of its slice `spec`.
 absl::Status NotTheSlice(int i, const Tensor& value, absl::string_view spec) {
-  return Error(ErrorCode::kOpShape)
-      .Input(i)
-      .Found(value.shape().ToString())
-      .Expected(absl::StrCat("the shape of slice '", PrintableName(spec), "'"));
+  return ShapeError(i, "", value.shape(), absl::StrCat("the shape of slice '", PrintableName(spec), "'"));
 }
 
 absl::Status Save(KernelContext& context) {
@@ -67,9 +65,7 @@ class MergeKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
-    if (input.rank() != 1) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(input.shape().ToString()).Expected("a vector of prefixes");
-    }
+    if (input.rank() != 1) return ShapeError(0, "", input.shape(), "a vector of prefixes");
     SLUICE_ASSIGN_OR_RETURN(const std::string destination, PathInput(context, 1, "the prefix of the whole checkpoint",
                                                                      PathUse::kWrite, /*only_scalar=*/true));
     std::vector<std::string> prefixes;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/layout/families.h"
@@ -31,10 +31,8 @@ absl::StatusOr<Formats> ReadFormats(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(formats.to, construction.Get<std::string>("dst_format"));
   const auto fits = [](const std::string& format) { return format.size() == 4 || format.size() == 5; };
   if (!fits(formats.from) || !fits(formats.to)) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr(fits(formats.from) ? "dst_format" : "src_format")
-        .Found(fits(formats.from) ? formats.to : formats.from)
-        .Expected("4 or 5 axes");
+    return AttrError(fits(formats.from) ? "dst_format" : "src_format", fits(formats.from) ? formats.to : formats.from,
+                     "4 or 5 axes");
   }
   return formats;
 }
@@ -51,10 +49,7 @@ bool FindPlaces(const std::string& from, const std::string& to, Places* places) 
 }
 
 absl::Status NotAlike(const Formats& formats) {
-  return Error(ErrorCode::kOpAttr)
-      .Attr("dst_format")
-      .Found(formats.to)
-      .Expected(absl::StrCat("the axes of ", formats.from, " in another order"));
+  return AttrError("dst_format", formats.to, absl::StrCat("the axes of ", formats.from, " in another order"));
 }
 
 // Numbers of axes: where the axis is in the other format. They are counted round and round, as in
@@ -77,11 +72,7 @@ class DimMapKernel : public Kernel {
     for (int64_t i = 0; i < axes.num_elements(); ++i) {
       const int64_t axis = IndexAt(axes, i);
       const int64_t place = places_[static_cast<size_t>((axis % rank + rank) % rank)];
-      if (out->dtype() == DType::kInt32) {
-        out->flat<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(place);
-      } else {
-        out->flat<int64_t>()[static_cast<size_t>(i)] = place;
-      }
+      SetIndexAt(*out, i, place);
     }
     return absl::OkStatus();
   }
@@ -101,10 +92,7 @@ class VecPermuteKernel : public Kernel {
     const int64_t all = static_cast<int64_t>(formats_.from.size());
     const bool has_rank = input.rank() == 1 || (input.rank() == 2 && input.dim(1) == 2);
     if (!has_rank || (input.dim(0) != all && input.dim(0) != all - 2)) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "x")
-          .Found(input.shape().ToString())
-          .Expected(absl::StrCat("[n] or [n,2], n = ", all - 2, " or ", all));
+      return ShapeError(0, "x", input.shape(), absl::StrCat("[n] or [n,2], n = ", all - 2, " or ", all));
     }
     Places places;
     const bool is_all = input.dim(0) == all;

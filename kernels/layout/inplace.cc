@@ -5,12 +5,13 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/layout/families.h"
 #include "kernels/new_kernel.h"
@@ -27,27 +28,11 @@ absl::Status CheckInputs(const KernelContext& context) {
   bool fits = rows.rank() == 1 && x.rank() == v.rank() && x.rank() > 0 && rows.dim(0) == v.dim(0);
   for (int d = 1; fits && d < x.rank(); ++d) fits = x.dim(d) == v.dim(d);
   if (fits) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat("x ", x.ToString(), ", i ", rows.ToString(), ", v ", v.ToString()))
-      .Expected("x [n,...], i [m], v [m,...]");
+  return ShapesError(absl::StrCat("x ", x.ToString(), ", i ", rows.ToString(), ", v ", v.ToString()),
+                     "x [n,...], i [m], v [m,...]");
 }
 
 using AddedTypes = TypeList<float, double, int32_t, int64_t, Half, BFloat16>;
-
-// a + b or a - b: integers wrap, short floats are rounded once.
-template <typename T, Inplace kHow>
-T Joined(T a, T b) {
-  constexpr bool kAdds = kHow == Inplace::kAdd;
-  if constexpr (std::is_integral<T>::value) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(kAdds ? static_cast<U>(a) + static_cast<U>(b) : static_cast<U>(a) - static_cast<U>(b));
-  } else if constexpr (std::is_floating_point<T>::value) {
-    return kAdds ? a + b : a - b;
-  } else {
-    const float x = static_cast<float>(a), y = static_cast<float>(b);
-    return T(kAdds ? x + y : x - y);
-  }
-}
 
 // Rows are counted round and round, from either end, as in TensorFlow. They are written in order: the last one counts.
 template <Inplace kHow>
@@ -70,12 +55,13 @@ absl::Status Compute(KernelContext& context) {
       each([&](int64_t from, int64_t to) { std::copy_n(Elements<T>(v) + from, size, Elements<T>(y) + to); });
     });
   } else {
+    using Op = std::conditional_t<kHow == Inplace::kAdd, AddElements, SubtractElements>;
     DispatchDType<AddedTypes>(y.dtype(), [&](auto type) {
       using T = typename decltype(type)::Type;
       each([&](int64_t from, int64_t to) {
         T* const at = y.flat<T>().data() + to;
         const T* const added = v.flat<T>().data() + from;
-        for (int64_t i = 0; i < size; ++i) at[i] = Joined<T, kHow>(at[i], added[i]);
+        for (int64_t i = 0; i < size; ++i) at[i] = Op()(at[i], added[i]);
       });
     });
   }

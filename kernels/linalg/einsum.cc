@@ -9,6 +9,7 @@
 #include "graph/base/hash_table.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/linalg/einsum_equation.h"
@@ -72,9 +73,7 @@ absl::StatusOr<AxisSizes> ResolveSizes(absl::Span<const LabelledTensor> inputs) 
       if (is_new || entry->second == size) continue;
       const bool is_hidden = label >= EinsumEquation::kFirstHidden;
       if (!is_hidden || (size != 1 && entry->second != 1)) {
-        return Error(ErrorCode::kOpShapes)
-            .Found(absl::StrCat("sizes ", entry->second, " and ", size))
-            .Expected("equal sizes where labels are equal");
+        return ShapesError(absl::StrCat("sizes ", entry->second, " and ", size), "equal sizes where labels are equal");
       }
       if (size != 1) entry->second = size;
     }
@@ -115,10 +114,7 @@ class EinsumKernel : public Kernel {
     const bool has_hidden = HasLabel(labels, EinsumEquation::kEllipsis);
     const int num_named = static_cast<int>(labels.size()) - (has_hidden ? 1 : 0);
     if (shape.rank() == num_named || (has_hidden && shape.rank() > num_named)) return shape.rank() - num_named;
-    return Error(ErrorCode::kOpShape)
-        .Input(i)
-        .Found(shape.ToString())
-        .Expected(absl::StrCat(num_named, has_hidden ? " or more axes" : " axes"));
+    return ShapeError(i, "", shape, absl::StrCat(num_named, has_hidden ? " or more axes" : " axes"));
   }
 
   // Sums are made in float and rounded once.

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/error.h"
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/linalg/bias_activation.h"
@@ -33,9 +33,7 @@ class FusedMatMulKernel : public Kernel {
     SLUICE_RETURN_IF_ERROR(ResolveMatMul(form_, context.input(0).shape(), context.input(1).shape(), &shape));
     const Tensor& bias = context.input(2);
     const int64_t n = shape.size.n;
-    if (bias.rank() != 1 || bias.dim(0) != n) {
-      return Error(ErrorCode::kOpShape).Input(2).Found(bias.shape().ToString()).Expected(absl::StrCat("[", n, "]"));
-    }
+    if (bias.rank() != 1 || bias.dim(0) != n) return ShapeError(2, "", bias.shape(), absl::StrCat("[", n, "]"));
     if (bias.dtype() == DType::kFloat) {
       const BiasActivation epilogue(bias.flat<float>().data(), activation_, alpha_);
       return call_.Compute(context, &epilogue).status();
@@ -87,10 +85,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeFusedMatMul(const KernelConstruction
   const absl::string_view name = ops.size() == 2 ? absl::string_view(ops[1]) : absl::string_view();
   const FusedActivation* const activation = has_bias ? FindFusedActivation(name) : nullptr;
   if (activation != nullptr) return std::make_unique<FusedMatMulKernel>(construction, form, *activation, alpha);
-  return Error(ErrorCode::kOpAttr)
-      .Attr("fused_ops")
-      .Found(absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", construction.num_inputs() - 2, " arguments"))
-      .Expected("BiasAdd, and perhaps an activation, with one argument");
+  return AttrError("fused_ops",
+                   absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", construction.num_inputs() - 2, " arguments"),
+                   "BiasAdd, and perhaps an activation, with one argument");
 }
 
 constexpr KernelRow kRows[] = {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -12,15 +13,13 @@ namespace {
 using Dims = absl::InlinedVector<int64_t, 6>;
 
 absl::Status DoNotFit(const Shape& a, const Shape& b, absl::string_view expected) {
-  return Error(ErrorCode::kOpShapes).Found(absl::StrCat(a.ToString(), " and ", b.ToString())).Expected(expected);
+  return ShapesError(absl::StrCat(a.ToString(), " and ", b.ToString()), expected);
 }
 
 absl::Status CheckRank(const MatMulForm& form, int input, const Shape& shape) {
   if (form.stacks == MatMulForm::Stacks::kNone ? shape.rank() == 2 : shape.rank() >= 2) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(input)
-      .Found(shape.ToString())
-      .Expected(form.stacks == MatMulForm::Stacks::kNone ? "a matrix" : "a matrix or a stack of matrices");
+  return ShapeError(input, "", shape,
+                    form.stacks == MatMulForm::Stacks::kNone ? "a matrix" : "a matrix or a stack of matrices");
 }
 
 // The dims of `shape` before its last two, with ones in front up to `rank`.

@@ -9,6 +9,7 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/lists/families.h"
@@ -29,9 +30,7 @@ struct ElementParts {
 absl::StatusOr<ElementParts> PartsOf(const PartialShape& shape) {
   ElementParts parts;
   if (!shape.has_rank()) return parts;
-  if (shape.rank() == 0) {
-    return Error(ErrorCode::kOpValue).Found("elements that are scalars").Expected("elements that have a first axis");
-  }
+  if (shape.rank() == 0) return ValueError("elements that are scalars", "elements that have a first axis");
   parts.first = shape.dim(0);
   SLUICE_ASSIGN_OR_RETURN(parts.rest, PartialShape::Make(shape.dims().subspan(1)));
   return parts;
@@ -105,21 +104,16 @@ class ConcatKernel : public Kernel {
       SLUICE_ASSIGN_OR_RETURN(parts->rest, PartialShape::Make(seen->shape().dims().subspan(1)));
       if (is_common) parts->first = seen->dim(0);
     }
-    if (stated_.has_value() && has_unset) {
-      return Error(ErrorCode::kOpValue).Input(0).Found("an element that was never set").Expected("set elements");
-    }
+    if (stated_.has_value() && has_unset) return ValueError(0, "", "an element that was never set", "set elements");
     if (parts->rest.IsFullyDefined()) return absl::OkStatus();
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat(list.size() == 0 ? "no element" : "only elements that were never set",
-                            ", of shape [?] followed by ", parts->rest.ToString()))
-        .Expected("all sizes of the elements but the first");
+    return ValueError(absl::StrCat(list.size() == 0 ? "no element" : "only elements that were never set",
+                                   ", of shape [?] followed by ", parts->rest.ToString()),
+                      "all sizes of the elements but the first");
   }
 
   absl::Status CheckElement(int64_t i, const Tensor& element, const Tensor* seen, const ElementParts& parts) const {
     if (element.rank() == 0) {
-      return Error(ErrorCode::kOpValue)
-          .Found(absl::StrCat("a scalar as element ", i))
-          .Expected("elements that have a first axis");
+      return ValueError(absl::StrCat("a scalar as element ", i), "elements that have a first axis");
     }
     const absl::Span<const int64_t> rest = element.shape().dims().subspan(1);
     const bool fits_seen = seen == nullptr || rest == seen->shape().dims().subspan(1);
@@ -130,23 +124,17 @@ class ConcatKernel : public Kernel {
     }
     if (!stated_.has_value()) fits &= parts.first < 0 || element.dim(0) == parts.first;
     if (fits) return absl::OkStatus();
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("element ", i, " of shape ", element.shape().ToString()))
-        .Expected(fits_seen ? absl::StrCat("[", parts.first < 0 ? "?" : absl::StrCat(parts.first), "] followed by ",
-                                           parts.rest.ToString())
-                            : absl::StrCat("one that is like the first, ", seen->shape().ToString()));
+    return ShapesError(absl::StrCat("element ", i, " of shape ", element.shape().ToString()),
+                       fits_seen ? absl::StrCat("[", parts.first < 0 ? "?" : absl::StrCat(parts.first),
+                                                "] followed by ", parts.rest.ToString())
+                                 : absl::StrCat("one that is like the first, ", seen->shape().ToString()));
   }
 
   // Rows of all elements together, and of each. `first`: of those that say nothing else, or -1.
   static absl::StatusOr<int64_t> Measure(const KernelContext& context, const TensorList& list, int64_t first,
                                          absl::Span<int64_t> lengths) {
     const Tensor* const leading = context.num_inputs() > 2 ? &context.input(2) : nullptr;
-    if (leading != nullptr && leading->rank() != 1) {
-      return Error(ErrorCode::kOpShape)
-          .Input(2, "leading_dims")
-          .Found(leading->shape().ToString())
-          .Expected("a vector");
-    }
+    if (leading != nullptr && leading->rank() != 1) return ShapeError(2, "leading_dims", leading->shape(), "a vector");
     int64_t rows = 0;
     for (int64_t i = 0; i < list.size(); ++i) {
       int64_t length = first;
@@ -156,10 +144,8 @@ class ConcatKernel : public Kernel {
         length = IndexAt(*leading, i);
       }
       if (length < 0) {
-        return Error(ErrorCode::kOpValue)
-            .Input(2, "leading_dims")
-            .Found(absl::StrCat("no length of element ", i, ", which was never set"))
-            .Expected("0 or more");
+        return ValueError(2, "leading_dims", absl::StrCat("no length of element ", i, ", which was never set"),
+                          "0 or more");
       }
       lengths[static_cast<size_t>(i)] = length;
       if (!CheckedAdd(rows, length, &rows)) return Error(ErrorCode::kOpTooLarge).Text("too many rows");
@@ -177,11 +163,10 @@ absl::StatusOr<const TensorList*> ListIn(const KernelContext& context, int i, si
   const Variant& value = context.input(i).flat<Variant>()[k];
   const TensorList* const list = value.Get<TensorList>();
   if (list != nullptr && list->dtype() == dtype) return list;
-  return Error(ErrorCode::kOpValue)
-      .Input(i)
-      .Found(list != nullptr ? absl::StrCat("a list of ", DTypeName(list->dtype()), " at ", k)
-                             : absl::StrCat("no list at ", k))
-      .Expected(absl::StrCat("a list of ", DTypeName(dtype)));
+  return ValueError(i, "",
+                    list != nullptr ? absl::StrCat("a list of ", DTypeName(list->dtype()), " at ", k)
+                                    : absl::StrCat("no list at ", k),
+                    absl::StrCat("a list of ", DTypeName(dtype)));
 }
 
 // The elements of two lists as one, for each pair of lists.
@@ -192,9 +177,7 @@ class ConcatListsKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Shape shape = context.input(0).shape();
     if (context.input(1).shape() != shape) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(shape.ToString(), " and ", context.input(1).shape().ToString()))
-          .Expected("equal shapes");
+      return ShapesError(absl::StrCat(shape.ToString(), " and ", context.input(1).shape().ToString()), "equal shapes");
     }
     SLUICE_ASSIGN_OR_RETURN(Tensor * out, context.AllocateOutput(0, shape));
     const absl::Span<Variant> joined = out->flat<Variant>();
@@ -202,9 +185,9 @@ class ConcatListsKernel : public Kernel {
       SLUICE_ASSIGN_OR_RETURN(const TensorList* const a, ListIn(context, 0, k, dtype_));
       SLUICE_ASSIGN_OR_RETURN(const TensorList* const b, ListIn(context, 1, k, dtype_));
       if (a->element_shape() != b->element_shape()) {
-        return Error(ErrorCode::kOpShapes)
-            .Found(absl::StrCat("elements ", a->element_shape().ToString(), " and ", b->element_shape().ToString()))
-            .Expected("equal shapes");
+        return ShapesError(
+            absl::StrCat("elements ", a->element_shape().ToString(), " and ", b->element_shape().ToString()),
+            "equal shapes");
       }
       CountedPtr<TensorList> both = a->Copy(context.allocator());
       SLUICE_RETURN_IF_ERROR(both->Resize(a->size() + b->size()));
@@ -223,9 +206,8 @@ absl::Status ComputePushBackBatch(KernelContext& context) {
   const Tensor& tensor = context.input(1);
   const Shape shape = context.input(0).shape();
   if (shape.rank() != 1 || tensor.rank() == 0 || tensor.dim(0) != shape.dim(0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("lists ", shape.ToString(), ", tensor ", tensor.shape().ToString()))
-        .Expected("a vector of lists, and a row for each");
+    return ShapesError(absl::StrCat("lists ", shape.ToString(), ", tensor ", tensor.shape().ToString()),
+                       "a vector of lists, and a row for each");
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape row, MakeShape(tensor.shape().dims().subspan(1)));
   SLUICE_ASSIGN_OR_RETURN(Tensor pushed, Tensor::Make(DType::kVariant, shape, context.allocator()));

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -16,10 +16,8 @@ absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i)
 absl::StatusOr<const TensorList*> ListInput(const KernelContext& context, int i, DType dtype) {
   SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, i));
   if (list->dtype() == dtype) return list;
-  return Error(ErrorCode::kOpValue)
-      .Input(i)
-      .Found(absl::StrCat("a list of ", DTypeName(list->dtype())))
-      .Expected(absl::StrCat("a list of ", DTypeName(dtype)));
+  return ValueError(i, "", absl::StrCat("a list of ", DTypeName(list->dtype())),
+                    absl::StrCat("a list of ", DTypeName(dtype)));
 }
 
 absl::StatusOr<OwnList> TakeList(KernelContext& context, int i) {
@@ -33,17 +31,14 @@ absl::StatusOr<OwnList> NewList(TensorList::Kind kind, const KernelContext& cont
 absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& context, int i, absl::string_view name) {
   const Tensor& input = context.input(i);
   const auto wrong = [&](absl::string_view found, absl::string_view expected) {
-    return Error(ErrorCode::kOpValue).Input(i, name).Found(found).Expected(expected);
+    return ValueError(i, name, found, expected);
   };
   if (input.rank() == 0) {
     if (IndexAt(input, 0) == -1) return PartialShape();
     return wrong(absl::StrCat("the scalar ", IndexAt(input, 0)), "a vector of sizes, or -1 for an unknown rank");
   }
   if (input.rank() != 1 || input.num_elements() > kMaxRank) {
-    return Error(ErrorCode::kOpShape)
-        .Input(i, name)
-        .Found(input.shape().ToString())
-        .Expected(absl::StrCat("a vector of at most ", kMaxRank, " sizes, or a scalar"));
+    return ShapeError(i, name, input.shape(), absl::StrCat("a vector of at most ", kMaxRank, " sizes, or a scalar"));
   }
   IndexVector sizes;
   for (int64_t k = 0; k < input.num_elements(); ++k) {
@@ -58,32 +53,25 @@ absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& context, int
 absl::StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b, absl::string_view what) {
   absl::StatusOr<PartialShape> merged = a.MergeWith(b);
   if (merged.ok()) return merged;
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat(what, " ", a.ToString()))
-      .Expected(absl::StrCat("a shape that fits ", b.ToString()));
+  return ShapesError(absl::StrCat(what, " ", a.ToString()), absl::StrCat("a shape that fits ", b.ToString()));
 }
 
 absl::Status CheckElementShape(const TensorList& list, const Shape& shape) {
   if (list.element_shape().IsCompatibleWith(shape)) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat("an element ", shape.ToString()))
-      .Expected(absl::StrCat("the shape that the list declares, ", list.element_shape().ToString()));
+  return ShapesError(absl::StrCat("an element ", shape.ToString()),
+                     absl::StrCat("the shape that the list declares, ", list.element_shape().ToString()));
 }
 
 absl::Status CheckRoom(const TensorList& list) {
   const int64_t stated = list.kind().max_size;
   const int64_t most = stated < 0 ? TensorList::kMaxSize : std::min(stated, TensorList::kMaxSize);
   if (list.size() < most) return absl::OkStatus();
-  return Error(ErrorCode::kOpValue)
-      .Found(absl::StrCat("a full list of ", list.size(), " elements"))
-      .Expected(absl::StrCat("fewer than ", most));
+  return ValueError(absl::StrCat("a full list of ", list.size(), " elements"), absl::StrCat("fewer than ", most));
 }
 
 absl::Status CheckIndex(const TensorList& list, int64_t index) {
   if (index >= 0 && index < list.size()) return absl::OkStatus();
-  return Error(ErrorCode::kOpValue)
-      .Found(absl::StrCat("element ", index))
-      .Expected(absl::StrCat("one of the ", list.size(), " of the list"));
+  return ValueError(absl::StrCat("element ", index), absl::StrCat("one of the ", list.size(), " of the list"));
 }
 
 }  // namespace sluice

@@ -5,23 +5,56 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/lists/families.h"
-#include "kernels/lists/list_functions.h"
 #include "kernels/lists/list_inputs.h"
+#include "kernels/lists/nested_tensors.h"
 #include "kernels/lists/tensor_list.h"
 #include "kernels/new_kernel.h"
+#include "kernels/variant_functions.h"
 
 namespace sluice {
 namespace {
 
-// The only element of input `i`, which must be a scalar.
-absl::StatusOr<int64_t> ScalarInput(const KernelContext& context, int i, absl::string_view name) {
-  const Tensor& input = context.input(i);
-  if (input.rank() == 0) return IndexAt(input, 0);
-  return Error(ErrorCode::kOpShape).Input(i, name).Found(input.shape().ToString()).Expected("a scalar");
+absl::StatusOr<Variant> AddLists(const KernelContext& context, const VariantObject& left, const VariantObject& right) {
+  const TensorList& a = static_cast<const TensorList&>(left);
+  const TensorList& b = static_cast<const TensorList&>(right);
+  if (a.dtype() != b.dtype() || a.size() != b.size()) {
+    return Error(a.dtype() != b.dtype() ? ErrorCode::kOpValue : ErrorCode::kOpShapes)
+        .Found(absl::StrCat(a.DebugString(), " and ", b.DebugString()))
+        .Expected("lists of one dtype and length");
+  }
+  TensorList::Kind kind{a.dtype(), {}, a.kind().max_size};
+  SLUICE_ASSIGN_OR_RETURN(kind.element_shape, MergeShapes(a.element_shape(), b.element_shape(), "elements of shape"));
+  CountedPtr<TensorList> sum = MakeCounted<TensorList>(std::move(kind), context.allocator());
+  SLUICE_RETURN_IF_ERROR(sum->Resize(a.size()));
+  for (int64_t i = 0; i < a.size(); ++i) {
+    Tensor& element = sum->mutable_elements()[static_cast<size_t>(i)];
+    if (a.at(i).has_value() && b.at(i).has_value()) {
+      SLUICE_ASSIGN_OR_RETURN(element, SumOf(context, a.at(i), b.at(i)));
+    } else {
+      element = a.at(i).has_value() ? a.at(i) : b.at(i);
+    }
+  }
+  return Variant(std::move(sum));
 }
+
+absl::StatusOr<Variant> ZeroList(const KernelContext& context, const VariantObject& value) {
+  const TensorList& list = static_cast<const TensorList&>(value);
+  CountedPtr<TensorList> zeros = MakeCounted<TensorList>(list.kind(), context.allocator());
+  SLUICE_RETURN_IF_ERROR(zeros->Resize(list.size()));
+  for (int64_t i = 0; i < list.size(); ++i) {
+    if (!list.at(i).has_value()) continue;
+    SLUICE_ASSIGN_OR_RETURN(zeros->mutable_elements()[static_cast<size_t>(i)], ZerosOf(context, list.at(i)));
+  }
+  return Variant(std::move(zeros));
+}
+
+// How AddN adds lists, element by element, and what ZerosLike makes of one. Elements that were never set count as zeros
+// and stay as they are.
+VariantFunctions TensorListFunctions() { return {std::string(TensorList::kTypeName), &AddLists, &ZeroList}; }
 
 // EmptyTensorList and TensorListReserve: a list of elements of `dtype`.
 class NewListKernel : public Kernel {
@@ -38,10 +71,8 @@ class NewListKernel : public Kernel {
     kind.dtype = dtype_;
     SLUICE_ASSIGN_OR_RETURN(kind.element_shape, ElementShapeInput(context, 0));
     const char* const name = is_reserve_ ? "num_elements" : "max_num_elements";
-    SLUICE_ASSIGN_OR_RETURN(const int64_t number, ScalarInput(context, 1, name));
-    if (is_reserve_ && number < 0) {
-      return Error(ErrorCode::kOpValue).Input(1, name).Found(absl::StrCat(number)).Expected("0 or more");
-    }
+    SLUICE_ASSIGN_OR_RETURN(const int64_t number, ReadScalar(context, 1, name));
+    if (is_reserve_ && number < 0) return ValueError(1, name, number, "0 or more");
     if (!is_reserve_) kind.max_size = number;
     SLUICE_ASSIGN_OR_RETURN(OwnList own, NewList(std::move(kind), context));
     if (is_reserve_) SLUICE_RETURN_IF_ERROR(own.value->Resize(number));
@@ -69,21 +100,18 @@ absl::Status ComputeElementShape(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
   for (int64_t i = 0; i < shape.num_elements(); ++i) {
     const int64_t size = known.has_rank() ? known.dim(static_cast<int>(i)) : -1;
-    if (out->dtype() == DType::kInt64) {
-      out->flat<int64_t>()[static_cast<size_t>(i)] = size;
-    } else if (size <= std::numeric_limits<int32_t>::max()) {
-      out->flat<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(size);
-    } else {
-      return Error(ErrorCode::kOpValue).Found(known.ToString()).Expected("sizes that int32 holds");
+    if (out->dtype() == DType::kInt32 && size > std::numeric_limits<int32_t>::max()) {
+      return ValueError(known.ToString(), "sizes that int32 holds");
     }
+    SetIndexAt(*out, i, size);
   }
   return absl::OkStatus();
 }
 
 absl::Status ComputeResize(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(ListInput(context, 0).status());
-  SLUICE_ASSIGN_OR_RETURN(const int64_t size, ScalarInput(context, 1, "size"));
-  if (size < 0) return Error(ErrorCode::kOpValue).Input(1, "size").Found(absl::StrCat(size)).Expected("0 or more");
+  SLUICE_ASSIGN_OR_RETURN(const int64_t size, ReadScalar(context, 1, "size"));
+  if (size < 0) return ValueError(1, "size", size, "0 or more");
   SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));
   SLUICE_RETURN_IF_ERROR(own.value->Resize(size));
   context.SetOutput(0, std::move(own.handle));
@@ -108,14 +136,13 @@ absl::StatusOr<PartialShape> UnsetShape(const KernelContext& context, const Tens
 
 absl::StatusOr<Tensor> UnsetElement(const KernelContext& context, const TensorList& list, const PartialShape& shape) {
   if (shape.IsFullyDefined()) return ZeroElement(list.dtype(), shape.ToShape(), context.allocator());
-  return Error(ErrorCode::kOpValue)
-      .Found(absl::StrCat("an element that was never set, of shape ", shape.ToString()))
-      .Expected("a fully known shape, for its zeros");
+  return ValueError(absl::StrCat("an element that was never set, of shape ", shape.ToString()),
+                    "a fully known shape, for its zeros");
 }
 
 absl::Status ComputePopBack(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0, context.output_type(1)));
-  if (list->size() == 0) return Error(ErrorCode::kOpValue).Input(0).Found("an empty list").Expected("an element");
+  if (list->size() == 0) return ValueError(0, "", "an empty list", "an element");
   if (!list->elements().back().has_value()) {
     SLUICE_ASSIGN_OR_RETURN(const PartialShape shape, UnsetShape(context, *list, 1));
     SLUICE_ASSIGN_OR_RETURN(Tensor zeros, UnsetElement(context, *list, shape));
@@ -157,7 +184,7 @@ class SetItemKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0, context.input(2).dtype()));
-    SLUICE_ASSIGN_OR_RETURN(const int64_t index, ScalarInput(context, 1, "index"));
+    SLUICE_ASSIGN_OR_RETURN(const int64_t index, ReadScalar(context, 1, "index"));
     if (!may_grow_ || index < 0) SLUICE_RETURN_IF_ERROR(CheckIndex(*list, index));
     SLUICE_RETURN_IF_ERROR(CheckElementShape(*list, context.input(2).shape()));
     SLUICE_ASSIGN_OR_RETURN(OwnList own, TakeList(context, 0));

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/lists/families.h"
@@ -59,17 +59,15 @@ absl::StatusOr<Shape> CommonShape(const Chosen& chosen, const PartialShape& know
       first = &element;
       SLUICE_RETURN_IF_ERROR(MergeShapes(PartialShape::From(element.shape()), known, "an element").status());
     } else if (element.shape() != first->shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("elements ", first->shape().ToString(), " and ", element.shape().ToString()))
-          .Expected("elements of one shape");
+      return ShapesError(absl::StrCat("elements ", first->shape().ToString(), " and ", element.shape().ToString()),
+                         "elements of one shape");
     }
   }
   if (first != nullptr) return first->shape();
   if (known.IsFullyDefined()) return known.ToShape();
-  return Error(ErrorCode::kOpValue)
-      .Found(absl::StrCat(chosen.count == 0 ? "no element" : "only elements that were never set", ", of shape ",
-                          known.ToString()))
-      .Expected("a fully known shape of the elements");
+  return ValueError(absl::StrCat(chosen.count == 0 ? "no element" : "only elements that were never set", ", of shape ",
+                                 known.ToString()),
+                    "a fully known shape of the elements");
 }
 
 void ClearElements(Tensor& to, int64_t begin, int64_t count) {
@@ -128,10 +126,7 @@ class StackKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const TensorList* const list, ListInput(context, 0, context.output_type(0)));
     if (num_elements_ != -1 && list->size() != num_elements_) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0)
-          .Found(absl::StrCat("a list of ", list->size(), " elements"))
-          .Expected(absl::StrCat(num_elements_));
+      return ValueError(0, "", absl::StrCat("a list of ", list->size(), " elements"), absl::StrCat(num_elements_));
     }
     return GiveRows(context, {*list, list->size(), nullptr}, 1);
   }
@@ -152,7 +147,7 @@ absl::Status ComputeGather(KernelContext& context) {
 absl::StatusOr<Shape> RowShape(const KernelContext& context, int i) {
   const Shape& shape = context.input(i).shape();
   if (shape.rank() > 0) return MakeShape(shape.dims().subspan(1));
-  return Error(ErrorCode::kOpShape).Input(i, "tensor").Found("a scalar").Expected("at least a vector");
+  return ShapeError(i, "tensor", "a scalar", "at least a vector");
 }
 
 absl::Status CheckRowShape(const Shape& row, const PartialShape& element_shape) {
@@ -184,17 +179,13 @@ absl::Status ComputeFromTensor(KernelContext& context) {
 absl::StatusOr<std::vector<int64_t>> PlacesInput(const KernelContext& context, int i, const Tensor& tensor) {
   const Tensor& input = context.input(i);
   if (input.num_elements() != tensor.dim(0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(i, "indices")
-        .Found(absl::StrCat(input.num_elements(), " indices for ", tensor.dim(0), " rows"))
-        .Expected("one for each row");
+    return ShapesError(i, "indices", absl::StrCat(input.num_elements(), " indices for ", tensor.dim(0), " rows"),
+                       "one for each row");
   }
   std::vector<int64_t> places(static_cast<size_t>(input.num_elements()));
   for (size_t k = 0; k < places.size(); ++k) {
     places[k] = IndexAt(input, static_cast<int64_t>(k));
-    if (places[k] < 0) {
-      return Error(ErrorCode::kOpValue).Input(i, "indices").Found(absl::StrCat(places[k])).Expected("0 or more");
-    }
+    if (places[k] < 0) return ValueError(i, "indices", places[k], "0 or more");
   }
   return places;
 }
@@ -212,15 +203,10 @@ absl::Status ScatterRows(const KernelContext& context, const Tensor& tensor, con
 
 // How many elements a new list gets: `stated`, or as many as the places need where that is -1.
 absl::StatusOr<int64_t> ScatteredSize(const std::vector<int64_t>& places, int64_t stated) {
-  if (stated < -1) {
-    return Error(ErrorCode::kOpValue).Input(3, "num_elements").Found(absl::StrCat(stated)).Expected("-1 or more");
-  }
+  if (stated < -1) return ValueError(3, "num_elements", stated, "-1 or more");
   const int64_t needed = places.empty() ? 0 : *std::max_element(places.begin(), places.end()) + 1;
   if (stated == -1 || needed <= stated) return std::max(needed, stated);
-  return Error(ErrorCode::kOpValue)
-      .Input(1, "indices")
-      .Found(absl::StrCat(needed - 1))
-      .Expected(absl::StrCat("below num_elements, ", stated));
+  return ValueError(1, "indices", needed - 1, absl::StrCat("below num_elements, ", stated));
 }
 
 // TensorListScatter and TensorListScatterV2.
@@ -231,11 +217,7 @@ absl::Status ComputeScatter(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(CheckRowShape(row, element_shape));
   int64_t size = -1;
   if (context.num_inputs() > 3) {
-    const Tensor& input = context.input(3);
-    if (input.rank() != 0) {
-      return Error(ErrorCode::kOpShape).Input(3, "num_elements").Found(input.shape().ToString()).Expected("a scalar");
-    }
-    size = IndexAt(input, 0);
+    SLUICE_ASSIGN_OR_RETURN(size, ReadScalar(context, 3, "num_elements"));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> places, PlacesInput(context, 1, tensor));
   SLUICE_ASSIGN_OR_RETURN(size, ScatteredSize(places, size));
@@ -268,7 +250,7 @@ absl::Status ComputeScatterIntoExisting(KernelContext& context) {
 }
 
 absl::Status WrongLengths(absl::string_view found, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue).Input(2, "lengths").Found(found).Expected(expected);
+  return ValueError(2, "lengths", found, expected);
 }
 
 // Checks that `lengths` cut `rows` rows up without a rest.

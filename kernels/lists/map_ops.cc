@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/lists/families.h"
 #include "kernels/lists/tensor_map.h"
@@ -23,7 +23,7 @@ absl::StatusOr<const TensorMap::Item*> FindItem(const KernelContext& context, co
   SLUICE_ASSIGN_OR_RETURN(const std::string key, TensorMap::KeyOf(context.input(1)));
   const auto found = map.items().find(key);
   if (found != map.items().end()) return &found->second;
-  return Error(ErrorCode::kOpValue).Input(1, "key").Found("a key that is not in the map").Expected("one that is");
+  return ValueError(1, "key", "a key that is not in the map", "one that is");
 }
 
 // Gives the map of input 0 after `change`, which is applied in place if this kernel is the only holder.
@@ -59,9 +59,7 @@ absl::Status ComputeLookup(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const TensorMap* const map, MapInput(context));
   SLUICE_ASSIGN_OR_RETURN(const TensorMap::Item* const item, FindItem(context, *map));
   if (item->value.dtype() != context.output_type(0)) {
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat("a value of ", DTypeName(item->value.dtype())))
-        .Expected(DTypeName(context.output_type(0)));
+    return ValueError(absl::StrCat("a value of ", DTypeName(item->value.dtype())), DTypeName(context.output_type(0)));
   }
   context.SetOutput(0, item->value);
   return absl::OkStatus();
@@ -85,18 +83,15 @@ absl::Status ComputeErase(KernelContext& context) {
 // All keys as rows of one tensor.
 absl::Status ComputeStackKeys(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const TensorMap* const map, MapInput(context));
-  if (map->items().empty()) {
-    return Error(ErrorCode::kOpValue).Input(0).Found("an empty map").Expected("a key, whose shape all have");
-  }
+  if (map->items().empty()) return ValueError(0, "", "an empty map", "a key, whose shape all have");
   const Tensor& first = map->items().begin()->second.key;
   IndexVector dims{static_cast<int64_t>(map->items().size())};
   dims.insert(dims.end(), first.shape().dims().begin(), first.shape().dims().end());
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
   for (const auto& [name, item] : map->items()) {
     if (item.key.dtype() == context.output_type(0) && item.key.shape() == first.shape()) continue;
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat("a key ", DTypeName(item.key.dtype()), " ", item.key.shape().ToString()))
-        .Expected(absl::StrCat(DTypeName(context.output_type(0)), " ", first.shape().ToString()));
+    return ValueError(absl::StrCat("a key ", DTypeName(item.key.dtype()), " ", item.key.shape().ToString()),
+                      absl::StrCat(DTypeName(context.output_type(0)), " ", first.shape().ToString()));
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
   int64_t begin = 0;

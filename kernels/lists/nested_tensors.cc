@@ -6,6 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/value/variant.h"
 #include "kernels/dtype_set.h"
+#include "kernels/input_error.h"
 #include "kernels/state/tensor_update.h"
 #include "kernels/variant_functions.h"
 
@@ -38,16 +39,14 @@ class Level {
 };
 
 absl::Status NotForType(DType dtype, absl::string_view what) {
-  return Error(ErrorCode::kOpValue).Found(absl::StrCat("elements of ", DTypeName(dtype))).Expected(what);
+  return ValueError(absl::StrCat("elements of ", DTypeName(dtype)), what);
 }
 
 }  // namespace
 
 absl::StatusOr<Tensor> SumOf(const KernelContext& context, const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("elements ", a.shape().ToString(), " and ", b.shape().ToString()))
-        .Expected("equal shapes");
+    return ShapesError(absl::StrCat("elements ", a.shape().ToString(), " and ", b.shape().ToString()), "equal shapes");
   }
   if (a.dtype() != DType::kVariant) {
     if (!kNumberTypes.Contains(a.dtype())) return NotForType(a.dtype(), "numbers, to be added");

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/lists/nested_tensors.h"
 
 namespace sluice {
@@ -12,9 +13,9 @@ absl::StatusOr<Variant> AddOptionals(const KernelContext& context, const Variant
   const Optional& a = static_cast<const Optional&>(left);
   const Optional& b = static_cast<const Optional&>(right);
   if (a.has_value() != b.has_value() || a.components().size() != b.components().size()) {
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat("optionals of ", a.components().size(), " and ", b.components().size(), " components"))
-        .Expected("optionals alike");
+    return ValueError(
+        absl::StrCat("optionals of ", a.components().size(), " and ", b.components().size(), " components"),
+        "optionals alike");
   }
   if (!a.has_value()) return Variant(MakeCounted<Optional>());
   std::vector<Tensor> sums(a.components().size());
@@ -22,9 +23,8 @@ absl::StatusOr<Variant> AddOptionals(const KernelContext& context, const Variant
     const Tensor& x = a.components()[i];
     const Tensor& y = b.components()[i];
     if (x.dtype() != y.dtype()) {
-      return Error(ErrorCode::kOpValue)
-          .Found(absl::StrCat(DTypeName(x.dtype()), " and ", DTypeName(y.dtype()), " as component ", i))
-          .Expected("equal dtypes");
+      return ValueError(absl::StrCat(DTypeName(x.dtype()), " and ", DTypeName(y.dtype()), " as component ", i),
+                        "equal dtypes");
     }
     SLUICE_ASSIGN_OR_RETURN(sums[i], SumOf(context, x, y));
   }

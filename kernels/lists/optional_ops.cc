@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/lists/families.h"
@@ -47,26 +47,21 @@ class GetValueKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Optional* const optional, OptionalInput(context));
-    if (!optional->has_value()) {
-      return Error(ErrorCode::kOpValue).Input(0, "optional").Found("none").Expected("a value");
-    }
+    if (!optional->has_value()) return ValueError(0, "optional", "none", "a value");
     // A copy: outputs may be the last to keep the optional.
     const std::vector<Tensor> components = optional->components();
     const size_t count = static_cast<size_t>(context.num_outputs());
     if (components.size() != count || shapes_.size() != count) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "optional")
-          .Found(absl::StrCat(components.size(), " components"))
-          .Expected(absl::StrCat(count, " dtypes, ", shapes_.size(), " shapes"));
+      return ValueError(0, "optional", absl::StrCat(components.size(), " components"),
+                        absl::StrCat(count, " dtypes, ", shapes_.size(), " shapes"));
     }
     for (size_t i = 0; i < count; ++i) {
       const DType dtype = context.output_type(static_cast<int>(i));
       if (components[i].dtype() == dtype && shapes_[i].IsCompatibleWith(components[i].shape())) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "optional")
-          .Found(absl::StrCat(DTypeName(components[i].dtype()), " ", components[i].shape().ToString(), " as component ",
-                              i))
-          .Expected(absl::StrCat(DTypeName(dtype), " ", shapes_[i].ToString()));
+      return ValueError(
+          0, "optional",
+          absl::StrCat(DTypeName(components[i].dtype()), " ", components[i].shape().ToString(), " as component ", i),
+          absl::StrCat(DTypeName(dtype), " ", shapes_[i].ToString()));
     }
     for (size_t i = 0; i < count; ++i) context.SetOutput(static_cast<int>(i), components[i]);
     return absl::OkStatus();

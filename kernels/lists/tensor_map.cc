@@ -6,6 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/lists/nested_tensors.h"
 
 namespace sluice {
@@ -17,7 +18,7 @@ absl::StatusOr<Variant> AddMaps(const KernelContext& context, const VariantObjec
     const auto [place, is_new] = sum->mutable_items().try_emplace(key, item);
     if (is_new) continue;
     if (place->second.value.dtype() != item.value.dtype()) {
-      return Error(ErrorCode::kOpValue).Found("values of two dtypes under one key").Expected("one dtype");
+      return ValueError("values of two dtypes under one key", "one dtype");
     }
     SLUICE_ASSIGN_OR_RETURN(place->second.value, SumOf(context, place->second.value, item.value));
   }
@@ -37,9 +38,7 @@ absl::StatusOr<Variant> ZeroMap(const KernelContext& context, const VariantObjec
 absl::StatusOr<std::string> TensorMap::KeyOf(const Tensor& key) {
   std::string text = absl::StrCat(DTypeName(key.dtype()), key.shape().ToString(), ":");
   if (IsTrivial(key.dtype())) return absl::StrCat(text, key.bytes());
-  if (key.dtype() != DType::kString) {
-    return Error(ErrorCode::kOpValue).Found(absl::StrCat("a key of ", DTypeName(key.dtype()))).Expected("plain keys");
-  }
+  if (key.dtype() != DType::kString) return ValueError(absl::StrCat("a key of ", DTypeName(key.dtype())), "plain keys");
   for (const TString& element : key.flat<TString>()) absl::StrAppend(&text, element.size(), ":", element.view());
   return text;
 }

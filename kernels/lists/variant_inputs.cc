@@ -3,6 +3,7 @@
 #include <string>
 
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -15,14 +16,12 @@ absl::StatusOr<Tensor> VariantTensor(Variant value, Allocator& allocator) {
 absl::StatusOr<const Variant*> ScalarVariantInput(const KernelContext& context, int i) {
   const Tensor& input = context.input(i);
   if (input.dtype() == DType::kVariant && input.rank() == 0) return &input.flat<Variant>()[0];
-  return Error(ErrorCode::kOpShape).Input(i).Found(input.shape().ToString()).Expected("a scalar variant");
+  return ShapeError(i, "", input.shape(), "a scalar variant");
 }
 
 absl::Status WrongVariant(const Variant& value, int i, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue)
-      .Input(i)
-      .Found(value.has_value() ? PrintableName(value.type_name()) : std::string("a variant without a value"))
-      .Expected(expected);
+  return ValueError(
+      i, "", value.has_value() ? PrintableName(value.type_name()) : std::string("a variant without a value"), expected);
 }
 
 }  // namespace sluice

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "graph/base/error.h"
 #include "graph/value/variant.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/elementwise.h"
@@ -24,7 +24,7 @@ class AddNKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
     const int count = context.num_inputs();
-    if (count < 1) return Error(ErrorCode::kOpAttr).Attr("N").Found("0").Expected("1 or more");
+    if (count < 1) return AttrError("N", "0", "1 or more");
     if (count == 1) {
       context.SetOutput(0, context.TakeInput(0));
       return absl::OkStatus();
@@ -67,14 +67,14 @@ class AddNKernel : public Kernel {
 // The sum of variants, from first to last, by the function of their type. As TensorFlow's: of scalars only.
 absl::Status ComputeAddVariants(KernelContext& context) {
   const int count = context.num_inputs();
-  if (count < 1) return Error(ErrorCode::kOpAttr).Attr("N").Found("0").Expected("1 or more");
+  if (count < 1) return AttrError("N", "0", "1 or more");
   if (count == 1) {
     context.SetOutput(0, context.TakeInput(0));
     return absl::OkStatus();
   }
   for (int i = 0; i < count; ++i) {
     if (context.input(i).rank() == 0) continue;
-    return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a scalar variant");
+    return ShapeError(i, "", context.input(i).shape(), "a scalar variant");
   }
   Variant sum = context.input(0).flat<Variant>()[0];
   for (int i = 1; i < count; ++i) {

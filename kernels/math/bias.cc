@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/arithmetic_ops.h"
 #include "kernels/math/channels.h"
@@ -12,9 +12,7 @@
 namespace sluice {
 namespace {
 
-absl::Status NotAMatrix(const Shape& shape) {
-  return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("at least 2 axes");
-}
+absl::Status NotAMatrix(const Shape& shape) { return ShapeError(0, "", shape, "at least 2 axes"); }
 
 // A number for each channel is added.
 template <typename T>
@@ -27,9 +25,8 @@ class BiasAddKernel : public Kernel {
     if (value.rank() < 2) return NotAMatrix(value);
     const int axis = channels_come_second_ ? 1 : value.rank() - 1;
     if (bias.rank() != 1 || bias.dim(0) != value.dim(axis)) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(value.ToString(), " and a bias of ", bias.ToString()))
-          .Expected(absl::StrCat("a bias of [", value.dim(axis), "]"));
+      return ShapesError(absl::StrCat(value.ToString(), " and a bias of ", bias.ToString()),
+                         absl::StrCat("a bias of [", value.dim(axis), "]"));
     }
     std::vector<int64_t> sizes(static_cast<size_t>(value.rank()), 1);
     sizes[static_cast<size_t>(axis)] = bias.dim(0);

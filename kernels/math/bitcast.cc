@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/buffer.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/math/families.h"
@@ -46,11 +47,9 @@ class BitcastKernel : public Kernel {
     } else {
       const int64_t parts = static_cast<int64_t>(to_size / from_size);
       if (sizes.empty() || sizes.back() != parts) {
-        return Error(ErrorCode::kOpShape)
-            .Input(0)
-            .Found(x.shape().ToString())
-            .Expected(
-                absl::StrCat("a last axis of ", parts, ", the ", DTypeName(x.dtype()), " in one ", DTypeName(to_)));
+        return ShapeError(
+            0, "", x.shape(),
+            absl::StrCat("a last axis of ", parts, ", the ", DTypeName(x.dtype()), " in one ", DTypeName(to_)));
       }
       sizes.pop_back();
     }

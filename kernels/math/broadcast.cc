@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/check.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -19,7 +19,7 @@ int64_t SizeFromBack(const Shape& shape, int from_back) {
 absl::Status ShapesDoNotBroadcast(absl::Span<const Shape* const> shapes) {
   std::string found;
   for (const Shape* shape : shapes) absl::StrAppend(&found, found.empty() ? "" : " and ", shape->ToString());
-  return Error(ErrorCode::kOpShapes).Found(found).Expected("shapes that broadcast");
+  return ShapesError(found, "shapes that broadcast");
 }
 
 // The output's sizes, first axis first.

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/elementwise.h"
 #include "kernels/math/families.h"
@@ -21,9 +21,7 @@ absl::StatusOr<std::vector<int64_t>> SizesOf(const KernelContext& context, int i
   const absl::Span<const T> given = context.input(i).flat<T>();
   std::vector<int64_t> sizes(rank, 1);
   for (size_t k = 0; k < given.size(); ++k) {
-    if (given[k] < 0) {
-      return Error(ErrorCode::kOpValue).Input(i).Found(absl::StrCat(given[k])).Expected("sizes of at least 0");
-    }
+    if (given[k] < 0) return ValueError(i, "", given[k], "sizes of at least 0");
     sizes[rank - given.size() + k] = given[k];
   }
   return sizes;
@@ -32,9 +30,7 @@ absl::StatusOr<std::vector<int64_t>> SizesOf(const KernelContext& context, int i
 template <typename T>
 absl::StatusOr<ShapePair> ReadShapes(const KernelContext& context) {
   for (int i = 0; i < 2; ++i) {
-    if (context.input(i).rank() != 1) {
-      return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected("a vector");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckVector(context, i, ""));
   }
   const size_t rank = static_cast<size_t>(std::max(context.input(0).num_elements(), context.input(1).num_elements()));
   ShapePair pair;
@@ -42,9 +38,7 @@ absl::StatusOr<ShapePair> ReadShapes(const KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(pair.b, SizesOf<T>(context, 1, rank));
   for (size_t k = 0; k < rank; ++k) {
     if (pair.a[k] != pair.b[k] && pair.a[k] != 1 && pair.b[k] != 1) {
-      return Error(ErrorCode::kOpValue)
-          .Found(absl::StrCat("sizes ", pair.a[k], " and ", pair.b[k], " of axis ", k))
-          .Expected("shapes that broadcast");
+      return ValueError(absl::StrCat("sizes ", pair.a[k], " and ", pair.b[k], " of axis ", k), "shapes that broadcast");
     }
   }
   return pair;

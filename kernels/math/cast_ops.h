@@ -34,11 +34,6 @@ template <typename Int, typename F>
   }
 }
 
-template <typename T>
-struct IsComplexType : std::false_type {};
-template <typename T>
-struct IsComplexType<std::complex<T>> : std::true_type {};
-
 // Complex numbers lose their imaginary part; to bool: whether x is not 0.
 template <typename To, typename From>
 [[gnu::always_inline]] inline To Convert(From x) {
@@ -46,11 +41,11 @@ template <typename To, typename From>
     return x;
   } else if constexpr (kIsHalf<From>) {
     return Convert<To>(static_cast<float>(x));
-  } else if constexpr (IsComplexType<From>::value && !IsComplexType<To>::value) {
+  } else if constexpr (kIsComplex<From> && !kIsComplex<To>) {
     return Convert<To>(x.real());
-  } else if constexpr (IsComplexType<To>::value) {
+  } else if constexpr (kIsComplex<To>) {
     using Part = typename To::value_type;
-    if constexpr (IsComplexType<From>::value) {
+    if constexpr (kIsComplex<From>) {
       return To(static_cast<Part>(x.real()), static_cast<Part>(x.imag()));
     } else {
       return To(Convert<Part>(x));
@@ -94,7 +89,7 @@ template <typename From, typename To>
 constexpr bool CanTruncate() {
   using F = typename PartOf<From>::Type;
   using T = typename PartOf<To>::Type;
-  if (IsComplexType<To>::value && !IsComplexType<From>::value) {
+  if (kIsComplex<To> && !kIsComplex<From>) {
     return std::is_same<F, double>::value && std::is_same<T, float>::value;
   }
   if (std::is_same<F, double>::value) return std::is_same<T, float>::value || std::is_same<T, Half>::value;
@@ -120,11 +115,11 @@ struct TruncatingCastOp {
   template <typename From>
   [[gnu::always_inline]] static To Apply(From x) {
     // TensorFlow knows no mantissa of complex numbers: all of a double's goes, and the exponent's last bit.
-    constexpr bool kAll = !cast::IsComplexType<From>::value && cast::IsComplexType<To>::value;
+    constexpr bool kAll = !kIsComplex<From> && kIsComplex<To>;
     constexpr int kDropped = kAll ? 53
                                   : cast::kMantissaBits<typename cast::PartOf<From>::Type> -
                                         cast::kMantissaBits<typename cast::PartOf<To>::Type>;
-    if constexpr (cast::IsComplexType<From>::value) {
+    if constexpr (kIsComplex<From>) {
       return cast::Convert<To>(From(cast::ClearLowBits<kDropped>(x.real()), cast::ClearLowBits<kDropped>(x.imag())));
     } else {
       return cast::Convert<To>(cast::ClearLowBits<kDropped>(x));

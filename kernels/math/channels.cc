@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -11,7 +11,7 @@ absl::StatusOr<bool> ReadChannelsComeSecond(const KernelConstruction& constructi
   SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("data_format"));
   if (format == "NHWC") return false;
   if (format == "NCHW") return true;
-  return Error(ErrorCode::kOpAttr).Attr("data_format").Found(format).Expected("NHWC or NCHW");
+  return AttrError("data_format", format, "NHWC or NCHW");
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/families.h"
 #include "kernels/new_kernel.h"
@@ -39,11 +40,9 @@ void CrossVectors(const T* a, const T* b, int64_t begin, int64_t end, T* out) {
 absl::Status ComputeCross(KernelContext& context) {
   const Tensor &a = context.input(0), &b = context.input(1);
   if (a.shape() != b.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat(a.shape().ToString(), " and ", b.shape().ToString()))
-        .Expected("equal shapes");
+    return ShapesError(absl::StrCat(a.shape().ToString(), " and ", b.shape().ToString()), "equal shapes");
   }
-  if (a.rank() == 0) return Error(ErrorCode::kOpShape).Input(0).Found("a scalar").Expected("at least one dimension");
+  if (a.rank() == 0) return ShapeError(0, "", "a scalar", "at least one dimension");
   if (a.dim(a.rank() - 1) != 3) {
     return Error(ErrorCode::kOpPrecondition)
         .Input(0)

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/math/broadcast.h"
 
 namespace sluice {
@@ -102,7 +103,7 @@ absl::Status FailureStatus(Failure failure) {
 }
 
 absl::Status NotSameShape(const Shape& a, const Shape& b) {
-  return Error(ErrorCode::kOpShapes).Found(absl::StrCat(a.ToString(), " and ", b.ToString())).Expected("equal shapes");
+  return ShapesError(absl::StrCat(a.ToString(), " and ", b.ToString()), "equal shapes");
 }
 
 }  // namespace sluice

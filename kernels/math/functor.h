@@ -18,7 +18,7 @@
 
 #include <type_traits>
 
-#include "graph/value/float16.h"
+#include "kernels/element_type.h"
 
 namespace sluice {
 
@@ -29,17 +29,6 @@ enum class Failure : unsigned char {
   kInternalDivisionByZero,  // INTERNAL: TruncateDiv and TruncateMod
   kNegativePower,           // INVALID_ARGUMENT
 };
-
-template <typename T>
-inline constexpr bool kIsHalf = std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value;
-
-// The type that T is computed in.
-template <typename T>
-using ComputeType = std::conditional_t<kIsHalf<T>, float, T>;
-
-// The unsigned type that integers T are computed in, so that overflow wraps: at least as wide as int.
-template <typename T>
-using WrapType = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
 template <typename T>
 [[gnu::always_inline]] inline T Add(T a, T b) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/families.h"
 #include "kernels/new_kernel.h"
@@ -31,12 +32,10 @@ struct Bins {
 
 absl::StatusOr<int64_t> ReadBinCount(const KernelContext& context) {
   const Tensor& tensor = context.input(2);
-  if (tensor.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(2, "nbins").Found(tensor.shape().ToString()).Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "nbins"));
   const int64_t count = tensor.flat<int32_t>()[0];
   if (count > 0) return count;
-  return Error(ErrorCode::kOpValue).Input(2, "nbins").Found(absl::StrCat(count)).Expected("1 or more");
+  return ValueError(2, "nbins", count, "1 or more");
 }
 
 // Counts the values of `tensor`; false where one is NaN.
@@ -57,10 +56,7 @@ absl::Status CountAll(KernelContext& context, int64_t count) {
   const Tensor& range = context.input(1);
   const T low = range.flat<T>()[0], high = range.flat<T>()[1];
   if (!(low < high)) {
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "value_range")
-        .Found(absl::StrCat("[", low, ",", high, "]"))
-        .Expected("two numbers in order");
+    return ValueError(1, "value_range", absl::StrCat("[", low, ",", high, "]"), "two numbers in order");
   }
   const Bins bins{static_cast<double>(low),
                   (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(count), count};
@@ -74,9 +70,7 @@ absl::Status CountAll(KernelContext& context, int64_t count) {
 
 absl::Status ComputeHistogram(KernelContext& context) {
   const Tensor& range = context.input(1);
-  if (range.rank() != 1 || range.dim(0) != 2) {
-    return Error(ErrorCode::kOpShape).Input(1, "value_range").Found(range.shape().ToString()).Expected("[2]");
-  }
+  if (range.rank() != 1 || range.dim(0) != 2) return ShapeError(1, "value_range", range.shape(), "[2]");
   SLUICE_ASSIGN_OR_RETURN(const int64_t count, ReadBinCount(context));
   absl::Status status;
   DispatchDType<TypeList<float, double, int32_t, int64_t>>(

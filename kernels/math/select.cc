@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/value/resource_handle.h"
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/broadcast.h"
 #include "kernels/math/elementwise.h"
@@ -84,10 +84,8 @@ class SelectKernel : public Kernel {
     if (IsInlineScalar(context.input(0))) return Choose(context);
     if (condition == shape || condition.IsScalar()) return ComputeSelect(context, condition);
     if (condition.rank() != 1 || shape.rank() < 1 || condition.dim(0) != shape.dim(0)) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(0)
-          .Found(absl::StrCat(condition.ToString(), " for values of ", shape.ToString()))
-          .Expected("a scalar, a condition for each row, or the values' shape");
+      return ShapesError(0, "", absl::StrCat(condition.ToString(), " for values of ", shape.ToString()),
+                         "a scalar, a condition for each row, or the values' shape");
     }
     std::vector<int64_t> sizes(static_cast<size_t>(shape.rank()), 1);
     sizes[0] = condition.dim(0);
@@ -152,10 +150,7 @@ class ClipKernel : public Kernel {
 
  private:
   static absl::Status BadBound(int i, const Shape& bound, const Shape& shape) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(i)
-        .Found(bound.ToString())
-        .Expected(absl::StrCat("a scalar or the values' shape ", shape.ToString()));
+    return ShapesError(i, "", bound, absl::StrCat("a scalar or the values' shape ", shape.ToString()));
   }
 };
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/elementwise.h"
 #include "kernels/math/families.h"
@@ -45,9 +45,7 @@ class SoftmaxKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
     const Shape shape = context.input(0).shape();
-    if (shape.rank() < 1) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("at least 1 axis");
-    }
+    if (shape.rank() < 1) return ShapeError(0, "", shape, "at least 1 axis");
     const T* const in = context.input(0).flat<T>().data();
     SLUICE_ASSIGN_OR_RETURN(Tensor* const y, context.ForwardOrAllocate(0, shape, {0}));
     if (shape.num_elements() == 0) return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -20,19 +21,11 @@ absl::Status ReadPaddings(const KernelConstruction& construction, bool is_explic
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(kName));
   const size_t last = static_cast<size_t>(form->rank()) - 1;
   const size_t wanted = is_explicit ? 2 * (last + 1) : 0;
-  if (values.size() != wanted) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr(kName)
-        .Found(absl::StrCat(values.size(), " entries"))
-        .Expected(absl::StrCat(wanted));
-  }
+  if (values.size() != wanted) return AttrError(kName, absl::StrCat(values.size(), " entries"), absl::StrCat(wanted));
   for (size_t i = 0; i < values.size(); ++i) {
     const bool is_space = i / 2 >= 1 && i / 2 < last;
     if (values[i] >= 0 && (is_space || values[i] == 0)) continue;
-    return Error(ErrorCode::kOpAttr)
-        .Attr(kName)
-        .Found(absl::StrCat(values[i], " for dimension ", i / 2))
-        .Expected(is_space ? "0 or more" : "0");
+    return AttrError(kName, absl::StrCat(values[i], " for dimension ", i / 2), is_space ? "0 or more" : "0");
   }
   for (int i = 0; is_explicit && i < form->spaces; ++i) {
     const size_t at = 2 + 2 * static_cast<size_t>(i);
@@ -55,10 +48,7 @@ absl::Status ReadSteps(const KernelConstruction& construction, const ConvRules& 
       return Error(rules.dilation).Attr("dilations").Found(absl::StrCat(dilations[at])).Expected("1 on a CPU");
     }
     if (rules.equal_strides && strides[at] != strides[1]) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("strides")
-          .Found(absl::StrCat(strides[1], " and ", strides[at]))
-          .Expected("the same for rows and columns");
+      return AttrError("strides", absl::StrCat(strides[1], " and ", strides[at]), "the same for rows and columns");
     }
     form->axes[form->AxisOf(i)].stride = strides[at];
     form->axes[form->AxisOf(i)].dilation = dilations[at];
@@ -77,9 +67,7 @@ absl::Status ResolveChannels(const Shape& image, const Shape& filter, ConvGeomet
   g->group_channels = filter.dim(last - 1);
   g->out_channels = filter.dim(last);
   if (g->channels == 0 || g->group_channels == 0 || g->channels % g->group_channels != 0) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(PairText(image, filter))
-        .Expected("a multiple of the filter's channels in the image");
+    return ShapesError(PairText(image, filter), "a multiple of the filter's channels in the image");
   }
   g->groups = g->channels / g->group_channels;
   return absl::OkStatus();
@@ -87,14 +75,11 @@ absl::Status ResolveChannels(const Shape& image, const Shape& filter, ConvGeomet
 
 absl::Status CheckGroups(const ConvForm& form, const Shape& image, const Shape& filter, const ConvGeometry& g) {
   if (g.groups > 1 && !form.groups) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(PairText(image, filter))
-        .Expected("as many channels in the filter as in the image");
+    return ShapesError(PairText(image, filter), "as many channels in the filter as in the image");
   }
   if (g.out_channels % g.groups == 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat(g.out_channels, " channels made from ", g.groups, " groups"))
-      .Expected("as many of each group");
+  return ShapesError(absl::StrCat(g.out_channels, " channels made from ", g.groups, " groups"),
+                     "as many of each group");
 }
 
 }  // namespace
@@ -104,13 +89,10 @@ absl::StatusOr<std::vector<int64_t>> ReadPerDimension(const KernelConstruction& 
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   SLUICE_ASSIGN_OR_RETURN(std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(name));
   if (values.size() != static_cast<size_t>(rank)) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr(name)
-        .Found(absl::StrCat(values.size(), " entries"))
-        .Expected(absl::StrCat(rank));
+    return AttrError(name, absl::StrCat(values.size(), " entries"), absl::StrCat(rank));
   }
   for (const int64_t value : values) {
-    if (value > kMax) return Error(ErrorCode::kOpAttr).Attr(name).Found(absl::StrCat(value)).Expected("an int32");
+    if (value > kMax) return AttrError(name, value, "an int32");
   }
   if (values.front() != 1 || values.back() != 1) {
     return Error(batch_code)
@@ -200,9 +182,7 @@ absl::Status ConvGeometry::SlideOver(const ConvForm& form, const Shape& image, c
       // No overflow: SlideWindow has counted it.
       axis.before = ((axis.out - 1) * axis.stride + (axis.window - 1) * axis.dilation + 1 - axis.in) / 2;
     }
-    if (axis.out < 0) {
-      return Error(ErrorCode::kOpShapes).Found(PairText(image, filter)).Expected("a window that fits into the image");
-    }
+    if (axis.out < 0) return ShapesError(PairText(image, filter), "a window that fits into the image");
     dims.push_back(axis.out);
   }
   dims.push_back(out_channels);
@@ -219,9 +199,7 @@ absl::StatusOr<ConvGeometry> ConvGeometry::Resolve(const ConvForm& form, const S
   SLUICE_RETURN_IF_ERROR(ResolveChannels(image, filter, &g));
   SLUICE_RETURN_IF_ERROR(g.SlideOver(form, image, filter));
   if (g.output.num_elements() == 0) return g;  // As TensorFlow, which looks no further.
-  if (filter.num_elements() == 0) {
-    return Error(ErrorCode::kOpShape).Input(1).Found(filter.ToString()).Expected("a filter with elements");
-  }
+  if (filter.num_elements() == 0) return ShapeError(1, "", filter, "a filter with elements");
   SLUICE_RETURN_IF_ERROR(CheckGroups(form, image, filter, g));
   return g;
 }
@@ -241,15 +219,12 @@ absl::StatusOr<ConvGeometry> ConvGeometry::ResolveGradient(const ConvForm& form,
 
 absl::Status CheckRank(int input, const Shape& shape, int rank) {
   if (shape.rank() == rank) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input).Found(shape.ToString()).Expected(absl::StrCat(rank, " dimensions"));
+  return ShapeError(input, "", shape, absl::StrCat(rank, " dimensions"));
 }
 
 absl::Status CheckResult(const ConvGeometry& geometry, const Shape& result) {
   if (result == geometry.output) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Input(2)
-      .Found(result.ToString())
-      .Expected(absl::StrCat("the shape of the convolution, ", geometry.output.ToString()));
+  return ShapesError(2, "", result, absl::StrCat("the shape of the convolution, ", geometry.output.ToString()));
 }
 
 }  // namespace sluice

@@ -13,6 +13,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/math/float_loops.h"
 #include "kernels/new_kernel.h"
@@ -142,9 +143,7 @@ class DenseCrossEntropy : public Kernel {
 
  private:
   static absl::Status Mismatch(const Shape& logits, const Shape& labels, const char* expected) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("logits of ", logits.ToString(), ", labels of ", labels.ToString()))
-        .Expected(expected);
+    return ShapesError(absl::StrCat("logits of ", logits.ToString(), ", labels of ", labels.ToString()), expected);
   }
   // Axis `axis` of the matrix that `shape` broadcasts to.
   static int64_t DimOf(const Shape& shape, int axis) {
@@ -204,22 +203,14 @@ class SparseCrossEntropy : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Shape logits = context.input(0).shape();
     const Tensor& labels = context.input(1);
-    if (logits.rank() != 2 || logits.dim(1) == 0) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(logits.ToString()).Expected("a matrix with a class or more");
-    }
+    if (logits.rank() != 2 || logits.dim(1) == 0) return ShapeError(0, "", logits, "a matrix with a class or more");
     if (labels.rank() != 1 || labels.dim(0) != logits.dim(0)) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1)
-          .Found(labels.shape().ToString())
-          .Expected(absl::StrCat("[", logits.dim(0), "]"));
+      return ShapeError(1, "", labels.shape(), absl::StrCat("[", logits.dim(0), "]"));
     }
     for (int64_t row = 0; row < logits.dim(0); ++row) {
       const int64_t label = IndexAt(labels, row);
       if (label >= 0 && label < logits.dim(1)) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(1)
-          .Found(absl::StrCat(label, " in row ", row))
-          .Expected(absl::StrCat("0 to ", logits.dim(1) - 1));
+      return ValueError(1, "", absl::StrCat(label, " in row ", row), absl::StrCat("0 to ", logits.dim(1) - 1));
     }
     absl::Status status;
     DispatchDType<FloatCppTypes>(context.input_type(0), [&](auto type) {

@@ -7,6 +7,7 @@
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/linalg/gemm.h"
 
 namespace sluice {
@@ -144,9 +145,8 @@ absl::StatusOr<ConvGeometry> ResolveDepthwise(const ConvForm& form, const Shape&
   g.group_channels = 1;
   g.groups = g.channels;
   if (g.channels != filter.dim(2)) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat(image.ToString(), " with filter ", filter.ToString()))
-        .Expected("as many channels in the filter as in the image");
+    return ShapesError(absl::StrCat(image.ToString(), " with filter ", filter.ToString()),
+                       "as many channels in the filter as in the image");
   }
   if (!CheckedMul(g.channels, filter.dim(3), &g.out_channels)) {
     return Error(ErrorCode::kOpTooLarge).Input(1).Found(filter.ToString());

@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/linalg/bias_activation.h"
@@ -116,10 +117,8 @@ class FusedDepthwiseKernel : public DepthwiseKernel {
     const absl::string_view name = ops.size() == 2 ? absl::string_view(ops[1]) : absl::string_view();
     const FusedActivation* const activation = is_fit ? FindFusedActivation(name) : nullptr;
     if (activation != nullptr) return std::make_unique<FusedDepthwiseKernel>(form, *activation, alpha, epsilon);
-    return Error(ErrorCode::kOpAttr)
-        .Attr("fused_ops")
-        .Found(absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", num_args, " arguments"))
-        .Expected("BiasAdd with one argument or FusedBatchNorm with four, and perhaps an activation");
+    return AttrError("fused_ops", absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", num_args, " arguments"),
+                     "BiasAdd with one argument or FusedBatchNorm with four, and perhaps an activation");
   }
   FusedDepthwiseKernel(const ConvForm& form, const FusedActivation& activation, float alpha, float epsilon)
       : DepthwiseKernel(form), activation_(activation), alpha_(alpha), epsilon_(epsilon) {}
@@ -130,10 +129,7 @@ class FusedDepthwiseKernel : public DepthwiseKernel {
     std::vector<Tensor> args;
     for (int i = 2; i < context.num_inputs(); ++i) {
       if (context.input(i).shape() != Shape::Of({geometry.out_channels})) {
-        return Error(ErrorCode::kOpShape)
-            .Input(i)
-            .Found(context.input(i).shape().ToString())
-            .Expected(absl::StrCat("[", geometry.out_channels, "]"));
+        return ShapeError(i, "", context.input(i).shape(), absl::StrCat("[", geometry.out_channels, "]"));
       }
       SLUICE_ASSIGN_OR_RETURN(args.emplace_back(), ToFloats(context.input(i), context.allocator()));
     }

@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -91,9 +92,8 @@ class Dilation2DKernel : public Kernel {
     SLUICE_RETURN_IF_ERROR(CheckRank(0, image, 4));
     SLUICE_RETURN_IF_ERROR(CheckRank(1, filter, 3));
     if (image.dim(3) != filter.dim(2)) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(image.ToString(), " with filter ", filter.ToString()))
-          .Expected("as many channels in the filter as in the image");
+      return ShapesError(absl::StrCat(image.ToString(), " with filter ", filter.ToString()),
+                         "as many channels in the filter as in the image");
     }
     ConvGeometry geometry;
     geometry.channels = geometry.group_channels = geometry.out_channels = image.dim(3);

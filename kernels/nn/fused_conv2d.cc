@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/linalg/bias_activation.h"
@@ -91,10 +92,9 @@ absl::StatusOr<FusedForm> FusedForm::Read(const KernelConstruction& construction
     fits = fits && form.activation != nullptr;
   }
   if (fits) return form;
-  return Error(ErrorCode::kOpAttr)
-      .Attr("fused_ops")
-      .Found(absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", construction.num_inputs() - 2, " arguments"))
-      .Expected("BiasAdd, BiasAdd and Add, or FusedBatchNorm, perhaps an activation, and their arguments of dtype T");
+  return AttrError(
+      "fused_ops", absl::StrCat("[", absl::StrJoin(ops, ", "), "] with ", construction.num_inputs() - 2, " arguments"),
+      "BiasAdd, BiasAdd and Add, or FusedBatchNorm, perhaps an activation, and their arguments of dtype T");
 }
 
 void Activate(const FusedForm& form, float* x, int64_t n) { form.activation->apply(x, n, form.alpha); }
@@ -183,7 +183,7 @@ class FusedConv2DKernel : public Kernel {
       const bool is_addend = fused_.way == FusedForm::Way::kBiasAndAdd && i == 3;
       const Shape wanted = is_addend ? geometry.output : Shape::Of({geometry.out_channels});
       if (shape == wanted) continue;
-      return Error(ErrorCode::kOpShape).Input(i).Found(shape.ToString()).Expected(wanted.ToString());
+      return ShapeError(i, "", shape, wanted.ToString());
     }
     return absl::OkStatus();
   }

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -44,14 +44,9 @@ bool IsInTopK(const float* predictions, int64_t n, int64_t target, int64_t k) {
 absl::Status ComputeTopK(KernelContext& context, int64_t k) {
   const Tensor& predictions = context.input(0);
   const Tensor& targets = context.input(1);
-  if (predictions.rank() != 2) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(predictions.shape().ToString()).Expected("a matrix");
-  }
+  if (predictions.rank() != 2) return ShapeError(0, "", predictions.shape(), "a matrix");
   if (targets.rank() != 1 || targets.dim(0) != predictions.dim(0)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1)
-        .Found(targets.shape().ToString())
-        .Expected(absl::StrCat("[", predictions.dim(0), "]"));
+    return ShapeError(1, "", targets.shape(), absl::StrCat("[", predictions.dim(0), "]"));
   }
   const int64_t classes = predictions.dim(1);
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, targets.shape()));
@@ -75,9 +70,8 @@ class InTopKKernel : public Kernel {
 
 // k is an input.
 absl::Status ComputeV2(KernelContext& context) {
-  const Tensor& k = context.input(2);
-  if (k.rank() != 0) return Error(ErrorCode::kOpShape).Input(2).Found(k.shape().ToString()).Expected("a scalar");
-  return ComputeTopK(context, IndexAt(k, 0));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t k, ReadScalar(context, 2, ""));
+  return ComputeTopK(context, k);
 }
 
 constexpr KernelRow kRows[] = {

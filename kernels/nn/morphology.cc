@@ -6,6 +6,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
 #include "kernels/linalg/float_cast.h"
 
 namespace sluice {
@@ -55,17 +56,6 @@ void DispatchInts(DType dtype, Call call) {
 template <typename Wide>
 constexpr Wide TopBit(bool is_set) {
   return is_set ? static_cast<Wide>(Wide{1} << (8 * sizeof(Wide) - 1)) : Wide{0};
-}
-
-// a + b as the values that T stands for are added.
-template <typename T>
-T Plus(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using Bits = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Bits>(a) + static_cast<Bits>(b));
-  } else {
-    return a + b;
-  }
 }
 
 // `count` values as they are after a round trip through `dtype`.
@@ -140,7 +130,7 @@ void Dilation<T>::Run(const KernelContext& context, T* result) const {
         const T* const a = image + from * channels;
         const T* const b = filter_ + tap * channels;
         for (int64_t c = 0; c < channels; ++c) {
-          const T sum = Plus(a[c], b[c]);
+          const T sum = AddElements()(a[c], b[c]);
           out[c] = sum > out[c] ? sum : out[c];
         }
       });
@@ -164,7 +154,7 @@ void Dilation<T>::FindPlaces(int64_t pixel, int64_t channel, int64_t count, Plac
     const T* const a = image_ + (image + from) * g_.channels + channel;
     const T* const b = filter_ + tap * g_.channels + channel;
     T sums[kBlock];
-    for (int64_t c = 0; c < count; ++c) sums[c] = Plus(a[c], b[c]);
+    for (int64_t c = 0; c < count; ++c) sums[c] = AddElements()(a[c], b[c]);
     Round(rounded_, count, sums);
     for (int64_t c = 0; c < count; ++c) {
       if (!(sums[c] > best[c])) continue;
@@ -194,7 +184,7 @@ void Dilation<T>::AddTo(const KernelContext& context, bool to_image, const T* gr
         for (int64_t c = 0; c < count; ++c) {
           if (at[c] < 0) continue;
           T* const sum = sums + at[c] * channels + channel + c;
-          *sum = Plus(*sum, gradient[pixel * channels + channel + c]);
+          *sum = AddElements()(*sum, gradient[pixel * channels + channel + c]);
           Round(rounded_, 1, sum);
         }
       }

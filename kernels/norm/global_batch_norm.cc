@@ -5,9 +5,9 @@
 #include <memory>
 #include <type_traits>
 
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -36,9 +36,7 @@ struct GlobalNormForm {
   // The images, then vectors with an element for each channel; `gamma` of these is not looked at unless it scales.
   absl::Status Check(const KernelContext& context, absl::Span<const int> vectors, int gamma) const {
     const Shape& shape = context.input(0).shape();
-    if (shape.rank() != 4) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("4 dimensions");
-    }
+    if (shape.rank() != 4) return ShapeError(0, "", shape, "4 dimensions");
     for (const int input : vectors) {
       const bool is_unused = input == gamma && !scales && context.input(input).rank() == 1;
       if (!is_unused) SLUICE_RETURN_IF_ERROR(CheckPerChannel(context, input, shape.dim(3)));

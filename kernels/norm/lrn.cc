@@ -6,9 +6,8 @@
 #include <limits>
 #include <memory>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/math/float_loops.h"
@@ -35,10 +34,7 @@ struct LrnForm {
     LrnForm form;
     SLUICE_ASSIGN_OR_RETURN(form.radius, construction.Get<int64_t>("depth_radius"));
     if (form.radius < 0 || form.radius >= std::numeric_limits<int32_t>::max()) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("depth_radius")
-          .Found(absl::StrCat(form.radius))
-          .Expected("0 or more, and less than 2147483647");
+      return AttrError("depth_radius", form.radius, "0 or more, and less than 2147483647");
     }
     SLUICE_ASSIGN_OR_RETURN(form.bias, construction.Get<float>("bias"));
     SLUICE_ASSIGN_OR_RETURN(form.alpha, construction.Get<float>("alpha"));
@@ -128,7 +124,7 @@ struct LrnRows {
 absl::Status CheckImagesOf4(const KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   if (shape.rank() == 4) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("4 dimensions");
+  return ShapeError(0, "", shape, "4 dimensions");
 }
 
 // x / (bias + alpha * sum of squares) ^ beta.

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -13,7 +13,7 @@ absl::StatusOr<NormForm> NormForm::Read(const KernelConstruction& construction) 
   SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("data_format"));
   form.channels_second = format == "NCHW" || format == "NCDHW";
   if (!form.channels_second && format != "NHWC" && format != "NDHWC") {
-    return Error(ErrorCode::kOpAttr).Attr("data_format").Found(format).Expected("NHWC, NCHW, NDHWC or NCDHW");
+    return AttrError("data_format", format, "NHWC, NCHW, NDHWC or NCDHW");
   }
   SLUICE_ASSIGN_OR_RETURN(form.is_training, construction.Get<bool>("is_training"));
   SLUICE_ASSIGN_OR_RETURN(form.epsilon, construction.Get<float>("epsilon"));
@@ -24,25 +24,25 @@ absl::StatusOr<NormForm> NormForm::Read(const KernelConstruction& construction) 
   SLUICE_ASSIGN_OR_RETURN(const std::string activation, construction.Get<std::string>("activation_mode"));
   form.is_relu = activation == "Relu";
   if (form.is_relu || activation == "Identity") return form;
-  return Error(ErrorCode::kOpAttr).Attr("activation_mode").Found(activation).Expected("Identity or Relu");
+  return AttrError("activation_mode", activation, "Identity or Relu");
 }
 
 absl::Status CheckImages(const KernelContext& context, int input) {
   const Shape& shape = context.input(input).shape();
   if (shape.rank() == 4 || shape.rank() == 5) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input).Found(shape.ToString()).Expected("4 or 5 dimensions");
+  return ShapeError(input, "", shape, "4 or 5 dimensions");
 }
 
 absl::Status CheckPerChannel(const KernelContext& context, int input, int64_t channels) {
   const Shape& shape = context.input(input).shape();
   if (shape.rank() == 1 && shape.dim(0) == channels) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input).Found(shape.ToString()).Expected(absl::StrCat("[", channels, "]"));
+  return ShapeError(input, "", shape, absl::StrCat("[", channels, "]"));
 }
 
 absl::Status CheckSameShape(const KernelContext& context, int input, const Shape& expected) {
   const Shape& shape = context.input(input).shape();
   if (shape == expected) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input).Found(shape.ToString()).Expected(expected.ToString());
+  return ShapeError(input, "", shape, expected.ToString());
 }
 
 }  // namespace sluice

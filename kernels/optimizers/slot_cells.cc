@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/state/cell_ops.h"
 #include "kernels/state/handles.h"
 #include "kernels/state/tensor_update.h"
@@ -61,10 +62,7 @@ absl::Status SlotCells::CheckValues(DType dtype) const {
           .Expected(DTypeName(dtype));
     }
     if (value(slot).shape() != shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(slot)
-          .Found(value(slot).shape().ToString())
-          .Expected(absl::StrCat(shape().ToString(), ", the variable's shape"));
+      return ShapesError(slot, "", value(slot).shape(), absl::StrCat(shape().ToString(), ", the variable's shape"));
     }
   }
   return absl::OkStatus();

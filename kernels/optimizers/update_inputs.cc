@@ -2,10 +2,10 @@
 
 #include <complex>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_type.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -21,7 +21,7 @@ Complex NumberOf(const Tensor& tensor) {
     const T value = tensor.flat<T>()[0];
     if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, Complex>) {
       number = Complex(value);
-    } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    } else if constexpr (kIsHalf<T>) {
       number = static_cast<double>(static_cast<float>(value));
     } else {
       number = static_cast<double>(value);
@@ -69,18 +69,10 @@ absl::StatusOr<UpdateSetting> UpdateInputs::Read(const KernelContext& context) c
     const ScalarSpec& spec = spec_->scalars[i];
     const Tensor& input = context.input(scalars_[i]);
     const bool is_scalar = spec.rule == ScalarRule::kOneElement ? input.num_elements() == 1 : input.shape().IsScalar();
-    if (!is_scalar) {
-      return Error(ErrorCode::kOpShape)
-          .Input(scalars_[i], spec.name)
-          .Found(input.shape().ToString())
-          .Expected("a scalar");
-    }
+    if (!is_scalar) return ShapeError(scalars_[i], spec.name, input.shape(), "a scalar");
     setting.scalars[i] = NumberOf(input);
     if (const char* const wanted = WantedInstead(spec.rule, setting.scalars[i].real(), flag_)) {
-      return Error(ErrorCode::kOpValue)
-          .Input(scalars_[i], spec.name)
-          .Found(absl::StrCat(setting.scalars[i].real()))
-          .Expected(wanted);
+      return ValueError(scalars_[i], spec.name, setting.scalars[i].real(), wanted);
     }
   }
   return setting;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/optimizers/slot_cells.h"
@@ -69,10 +69,8 @@ class DenseUpdateKernel final : public UpdateKernel {
   absl::Status Update(const KernelContext& context, const UpdateSetting& setting, SlotCells& cells) const override {
     const Tensor& grad = context.input(inputs_.grad());
     if (grad.shape() != cells.shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(inputs_.grad(), spec_.grad)
-          .Found(grad.shape().ToString())
-          .Expected(absl::StrCat(cells.shape().ToString(), ", the variable's shape"));
+      return ShapesError(inputs_.grad(), spec_.grad, grad.shape(),
+                         absl::StrCat(cells.shape().ToString(), ", the variable's shape"));
     }
     UpdateSpan span;
     SLUICE_RETURN_IF_ERROR(cells.WriteAll(&span));
@@ -116,12 +114,8 @@ absl::StatusOr<SparseUpdateKernel::Rows> SparseUpdateKernel::CheckShapes(const K
                                                                          const Shape& shape) const {
   const Tensor& indices = context.input(indices_);
   const Tensor& grad = context.input(inputs_.grad());
-  if (shape.rank() < 1) {
-    return Error(ErrorCode::kOpShape).Input(0, "var").Found(shape.ToString()).Expected("rank 1 or more");
-  }
-  if (indices.rank() != 1) {
-    return Error(ErrorCode::kOpShape).Input(indices_, "indices").Found(indices.shape().ToString()).Expected("a vector");
-  }
+  if (shape.rank() < 1) return ShapeError(0, "var", shape, "rank 1 or more");
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, indices_, "indices"));
   Rows rows;
   rows.limit = shape.dim(0);
   rows.count = indices.dim(0);
@@ -132,14 +126,10 @@ absl::StatusOr<SparseUpdateKernel::Rows> SparseUpdateKernel::CheckShapes(const K
     is_right = grad.dim(axis) == (axis < shape.rank() ? shape.dim(axis) : 1);
   }
   if (!is_right) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(inputs_.grad(), spec_.grad)
-        .Found(grad.shape().ToString())
-        .Expected(absl::StrCat(rows.count, " rows of ", shape.ToString(), ", the variable's shape"));
+    return ShapesError(inputs_.grad(), spec_.grad, grad.shape(),
+                       absl::StrCat(rows.count, " rows of ", shape.ToString(), ", the variable's shape"));
   }
-  if (spec_.refuses_empty_rows && rows.inner == 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "var").Found(shape.ToString()).Expected("rows with elements");
-  }
+  if (spec_.refuses_empty_rows && rows.inner == 0) return ShapeError(0, "var", shape, "rows with elements");
   return rows;
 }
 
@@ -155,10 +145,9 @@ absl::Status SparseUpdateKernel::Update(const KernelContext& context, const Upda
   }
   absl::Status status;
   if (first_bad < rows.count) {
-    status = Error(ErrorCode::kOpValue)
-                 .Input(indices_, "indices")
-                 .Found(absl::StrCat("index ", IndexAt(indices, first_bad), " at position ", first_bad))
-                 .Expected(absl::StrCat("0 to ", rows.limit - 1, ", the variable's rows"));
+    status =
+        ValueError(indices_, "indices", absl::StrCat("index ", IndexAt(indices, first_bad), " at position ", first_bad),
+                   absl::StrCat("0 to ", rows.limit - 1, ", the variable's rows"));
     if (!spec_.keeps_before_error) return status;
     rows.count = first_bad;
   }

@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -27,10 +28,7 @@ class DecodeCompressedKernel : public Kernel {
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const std::string type, construction.Get<std::string>("compression_type"));
     if (type != "" && type != "ZLIB" && type != "GZIP") {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("compression_type")
-          .Found(PrintableName(type))
-          .Expected("ZLIB, GZIP or nothing");
+      return AttrError("compression_type", PrintableName(type), "ZLIB, GZIP or nothing");
     }
     return std::make_unique<DecodeCompressedKernel>(type.empty(),
                                                     type == "GZIP" ? Compression::kGzip : Compression::kZlib);
@@ -80,15 +78,12 @@ class DecodePaddedRawKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
-    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "fixed_length"));
-    const int64_t length = IndexAt(context.input(1), 0);
+    SLUICE_ASSIGN_OR_RETURN(const int64_t length, ReadScalar(context, 1, "fixed_length"));
     const size_t width = DTypeSize(context.output_type(0));
     if (length <= 0 || static_cast<size_t>(length) % width != 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "fixed_length")
-          .Found(absl::StrCat(length))
-          .Expected(
-              absl::StrCat("a multiple of ", width, ", the size of ", DTypeName(context.output_type(0)), ", above 0"));
+      return ValueError(
+          1, "fixed_length", length,
+          absl::StrCat("a multiple of ", width, ", the size of ", DTypeName(context.output_type(0)), ", above 0"));
     }
     IndexVector dims(input.shape().dims().begin(), input.shape().dims().end());
     dims.push_back(length / static_cast<int64_t>(width));

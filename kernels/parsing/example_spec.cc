@@ -4,16 +4,15 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
 absl::StatusOr<std::vector<DenseFeature>> MakeDenseFeatures(const std::vector<DType>& types,
                                                             const std::vector<PartialShape>& shapes) {
   if (types.size() != shapes.size()) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("dense_shapes")
-        .Found(absl::StrCat(shapes.size(), " shapes"))
-        .Expected(absl::StrCat("one for each of ", types.size(), " dense features"));
+    return AttrError("dense_shapes", absl::StrCat(shapes.size(), " shapes"),
+                     absl::StrCat("one for each of ", types.size(), " dense features"));
   }
   std::vector<DenseFeature> features(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
@@ -28,18 +27,14 @@ absl::StatusOr<std::vector<DenseFeature>> MakeDenseFeatures(const std::vector<DT
       dims.push_back(shapes[i].dim(axis));
     }
     if (!is_known) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("dense_shapes")
-          .Found(absl::StrCat(shapes[i].ToString(), " as shape ", i))
-          .Expected("a shape whose dimensions are known, but for the first");
+      return AttrError("dense_shapes", absl::StrCat(shapes[i].ToString(), " as shape ", i),
+                       "a shape whose dimensions are known, but for the first");
     }
     SLUICE_ASSIGN_OR_RETURN(feature.shape, Shape::Make(dims));
     feature.elements = static_cast<size_t>(feature.shape.num_elements());
     if (feature.is_variable && feature.elements == 0) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("dense_shapes")
-          .Found(absl::StrCat(shapes[i].ToString(), " as shape ", i))
-          .Expected("no dimension of size 0 where the first is unknown");
+      return AttrError("dense_shapes", absl::StrCat(shapes[i].ToString(), " as shape ", i),
+                       "no dimension of size 0 where the first is unknown");
     }
   }
   return features;
@@ -62,10 +57,8 @@ absl::Status ReadNames(const KernelContext& context, int i, absl::string_view ar
                        std::vector<absl::string_view>* names) {
   const Tensor& input = context.input(i);
   if (input.rank() != 1 || input.num_elements() != static_cast<int64_t>(count)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(i, argument)
-        .Found(input.shape().ToString())
-        .Expected(absl::StrCat("a vector of ", count, ", as many as the node has types"));
+    return ShapeError(i, argument, input.shape(),
+                      absl::StrCat("a vector of ", count, ", as many as the node has types"));
   }
   for (const TString& name : input.flat<TString>()) names->push_back(name.view());
   return absl::OkStatus();
@@ -75,9 +68,7 @@ absl::Status ReadScalarNames(const KernelContext& context, ArgRange range, absl:
                              std::vector<absl::string_view>* names) {
   for (int i = range.first; i < range.first + range.count; ++i) {
     const Tensor& input = context.input(i);
-    if (input.num_elements() != 1) {
-      return Error(ErrorCode::kOpShape).Input(i, argument).Found(input.shape().ToString()).Expected("a scalar");
-    }
+    if (input.num_elements() != 1) return ShapeError(i, argument, input.shape(), "a scalar");
     names->push_back(input.flat<TString>()[0].view());
   }
   return absl::OkStatus();
@@ -92,12 +83,10 @@ absl::Status ReadDefaults(const KernelContext& context, ArgRange range, absl::Sp
                           ? value.num_elements() == 1
                           : value.num_elements() == 0 || dense[i].stated.IsCompatibleWith(value.shape());
     if (!fits) {
-      return Error(ErrorCode::kOpShape)
-          .Input(input, "dense_defaults")
-          .Found(value.shape().ToString())
-          .Expected(dense[i].is_variable
-                        ? absl::StrCat("one element to fill up with, for the shape ", dense[i].stated.ToString())
-                        : absl::StrCat(dense[i].stated.ToString(), " as in dense_shapes, or nothing"));
+      return ShapeError(input, "dense_defaults", value.shape(),
+                        dense[i].is_variable
+                            ? absl::StrCat("one element to fill up with, for the shape ", dense[i].stated.ToString())
+                            : absl::StrCat(dense[i].stated.ToString(), " as in dense_shapes, or nothing"));
     }
     defaults->push_back(&value);
   }

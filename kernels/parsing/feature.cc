@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "kernels/dispatch.h"
+
 namespace sluice {
 namespace {
+
+using FeatureTypes = TypeList<int64_t, float, TString>;
 
 constexpr uint8_t kPackedTag = ProtoCursor::BytesTag(1);
 constexpr uint8_t kVarintTag = 1 << 3;
@@ -205,15 +209,10 @@ void CopyValues(const FeatureValues& values, Tensor* to, size_t begin) {
 }
 
 void FillElements(const Tensor& from, size_t i, Tensor* to, size_t begin, size_t count) {
-  const auto fill = [&](auto source, auto out) { std::fill_n(out.begin() + begin, count, source[i]); };
-  switch (to->dtype()) {
-    case DType::kInt64:
-      return fill(from.flat<int64_t>(), to->flat<int64_t>());
-    case DType::kFloat:
-      return fill(from.flat<float>(), to->flat<float>());
-    default:
-      return fill(from.flat<TString>(), to->flat<TString>());
-  }
+  DispatchDType<FeatureTypes>(to->dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    std::fill_n(to->flat<T>().begin() + begin, count, from.flat<T>()[i]);
+  });
 }
 
 void ClearElements(Tensor* to, size_t begin, size_t count) {
@@ -223,15 +222,11 @@ void ClearElements(Tensor* to, size_t begin, size_t count) {
 }
 
 void CopyElements(const Tensor& from, Tensor* to, size_t begin) {
-  const auto copy = [&](auto source, auto out) { std::copy(source.begin(), source.end(), out.begin() + begin); };
-  switch (to->dtype()) {
-    case DType::kInt64:
-      return copy(from.flat<int64_t>(), to->flat<int64_t>());
-    case DType::kFloat:
-      return copy(from.flat<float>(), to->flat<float>());
-    default:
-      return copy(from.flat<TString>(), to->flat<TString>());
-  }
+  DispatchDType<FeatureTypes>(to->dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    const absl::Span<const T> source = from.flat<T>();
+    std::copy(source.begin(), source.end(), to->flat<T>().begin() + begin);
+  });
 }
 
 }  // namespace sluice

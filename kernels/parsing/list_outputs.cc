@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -44,7 +44,7 @@ absl::Status SetSplitsOutput(KernelContext& context, FeatureLists lists, int out
                           context.AllocateOutput(output, Shape::Of({static_cast<int64_t>(total.entries) + 1})));
   const bool is_int32 = splits->dtype() == DType::kInt32;
   if (is_int32 && total.count > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
-    return Error(ErrorCode::kOpValue).Found(absl::StrCat(total.count, " values")).Expected("as many as int32 counts");
+    return ValueError(absl::StrCat(total.count, " values"), "as many as int32 counts");
   }
   size_t written = 0, row = 0;
   const auto set = [&](size_t value) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -38,10 +39,8 @@ absl::StatusOr<ExampleSpec> ReadSpec(const KernelConstruction& construction, abs
   SLUICE_ASSIGN_OR_RETURN(spec.sparse, construction.Get<std::vector<DType>>("sparse_types"));
   SLUICE_ASSIGN_OR_RETURN(const int64_t count, construction.Get<int64_t>(count_attr));
   if (count != static_cast<int64_t>(spec.sparse.size())) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("sparse_types")
-        .Found(absl::StrCat(spec.sparse.size(), " types"))
-        .Expected(absl::StrCat(count, " as in ", count_attr));
+    return AttrError("sparse_types", absl::StrCat(spec.sparse.size(), " types"),
+                     absl::StrCat(count, " as in ", count_attr));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<DType> types, construction.Get<std::vector<DType>>("Tdense"));
   SLUICE_ASSIGN_OR_RETURN(const auto shapes, construction.Get<std::vector<PartialShape>>("dense_shapes"));
@@ -54,15 +53,12 @@ absl::Status CheckExamples(const KernelContext& context, bool may_be_one) {
   const Tensor& serialized = context.input(0);
   const Tensor& names = context.input(1);
   if (serialized.rank() > 1 || (serialized.rank() == 0 && !may_be_one)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "serialized")
-        .Found(serialized.shape().ToString())
-        .Expected(may_be_one ? "a scalar or a vector" : "a vector");
+    return ShapeError(0, "serialized", serialized.shape(), may_be_one ? "a scalar or a vector" : "a vector");
   }
   if (names.num_elements() == 0 || names.shape() == serialized.shape()) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat("names ", names.shape().ToString(), " and serialized ", serialized.shape().ToString()))
-      .Expected("as many names as examples, or none");
+  return ShapesError(
+      absl::StrCat("names ", names.shape().ToString(), " and serialized ", serialized.shape().ToString()),
+      "as many names as examples, or none");
 }
 
 // --- ParseExample ------------------------------------------------------------------------------------------------
@@ -111,10 +107,8 @@ class ParseExampleV2Kernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(spec.ragged, construction.Get<std::vector<DType>>("ragged_value_types"));
     SLUICE_ASSIGN_OR_RETURN(spec.ragged_splits, construction.Get<std::vector<DType>>("ragged_split_types"));
     if (spec.ragged.size() != spec.ragged_splits.size()) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("ragged_split_types")
-          .Found(absl::StrCat(spec.ragged_splits.size(), " types"))
-          .Expected(absl::StrCat(spec.ragged.size(), " as in ragged_value_types"));
+      return AttrError("ragged_split_types", absl::StrCat(spec.ragged_splits.size(), " types"),
+                       absl::StrCat(spec.ragged.size(), " as in ragged_value_types"));
     }
     SLUICE_ASSIGN_OR_RETURN(kernel->outputs_, FindOutputs(construction, /*has_ragged=*/true));
     SLUICE_ASSIGN_OR_RETURN(kernel->dense_defaults_, construction.InputRange("dense_defaults"));
@@ -161,12 +155,7 @@ class ParseSingleExampleKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& serialized = context.input(0);
-    if (!serialized.shape().IsScalar()) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "serialized")
-          .Found(serialized.shape().ToString())
-          .Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, "serialized"));
     ExampleNames names;
     names.sparse.assign(sparse_keys_.begin(), sparse_keys_.end());
     names.dense.assign(dense_keys_.begin(), dense_keys_.end());

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -37,10 +38,7 @@ absl::Status ReadDense(const KernelConstruction& construction, absl::string_view
   SLUICE_ASSIGN_OR_RETURN(const auto shapes, construction.Get<std::vector<PartialShape>>(shapes_attr));
   for (const PartialShape& shape : shapes) {
     if (shape.IsFullyDefined()) continue;
-    return Error(ErrorCode::kOpAttr)
-        .Attr(shapes_attr)
-        .Found(shape.ToString())
-        .Expected("shapes whose dimensions are known");
+    return AttrError(shapes_attr, shape.ToString(), "shapes whose dimensions are known");
   }
   SLUICE_ASSIGN_OR_RETURN(*dense, MakeDenseFeatures(types, shapes));
   return absl::OkStatus();
@@ -62,10 +60,7 @@ absl::StatusOr<SequenceSpec> ReadSpec(const KernelConstruction& construction, Fo
   const auto check = [&construction](absl::string_view attr, size_t count) -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(const int64_t stated, construction.Get<int64_t>(attr));
     if (stated == static_cast<int64_t>(count)) return absl::OkStatus();
-    return Error(ErrorCode::kOpAttr)
-        .Attr(attr)
-        .Found(absl::StrCat(stated))
-        .Expected(absl::StrCat(count, ", as many as there are types"));
+    return AttrError(attr, stated, absl::StrCat(count, ", as many as there are types"));
   };
   SLUICE_RETURN_IF_ERROR(check("Ncontext_sparse", spec.context.sparse.size()));
   SLUICE_RETURN_IF_ERROR(check("Nfeature_list_sparse", spec.lists.sparse.size()));
@@ -128,10 +123,8 @@ absl::Status FindNames(const KernelConstruction& construction, Form form, NameSo
   }
   SLUICE_ASSIGN_OR_RETURN(source->from_attr, construction.Get<std::vector<std::string>>(source->argument));
   if (source->from_attr.size() == source->count) return absl::OkStatus();
-  return Error(ErrorCode::kOpAttr)
-      .Attr(source->argument)
-      .Found(absl::StrCat(source->from_attr.size(), " names"))
-      .Expected(absl::StrCat(source->count, ", as many as there are types"));
+  return AttrError(source->argument, absl::StrCat(source->from_attr.size(), " names"),
+                   absl::StrCat(source->count, ", as many as there are types"));
 }
 
 absl::Status CollectNames(const KernelContext& context, Form form, const NameSource& source,
@@ -202,15 +195,12 @@ absl::Status ParseSequenceKernel::CheckShapes(const KernelContext& context, cons
   const Tensor& serialized = context.input(0);
   const int max_rank = form_ == Form::kScalars ? 0 : 1;
   if (serialized.rank() > max_rank) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "serialized")
-        .Found(serialized.shape().ToString())
-        .Expected(max_rank == 0 ? "a scalar" : "a scalar or a vector");
+    return ShapeError(0, "serialized", serialized.shape(), max_rank == 0 ? "a scalar" : "a scalar or a vector");
   }
   if (example_names.num_elements() > 0 && example_names.num_elements() != serialized.num_elements()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat(example_names.num_elements(), " names for ", serialized.num_elements(), " examples"))
-        .Expected("as many names as examples, or none");
+    return ShapesError(
+        absl::StrCat(example_names.num_elements(), " names for ", serialized.num_elements(), " examples"),
+        "as many names as examples, or none");
   }
   return absl::OkStatus();
 }
@@ -221,10 +211,8 @@ absl::Status ParseSequenceKernel::ReadMissing(const KernelContext& context, Sequ
   if (form_ == Form::kVectors) {
     const Tensor& may = context.input(missing_.first);
     if (may.rank() != 1 || may.num_elements() != static_cast<int64_t>(count)) {
-      return Error(ErrorCode::kOpShape)
-          .Input(missing_.first, "feature_list_dense_missing_assumed_empty")
-          .Found(may.shape().ToString())
-          .Expected(absl::StrCat("a vector of ", count, ", as many as there are dense feature lists"));
+      return ShapeError(missing_.first, "feature_list_dense_missing_assumed_empty", may.shape(),
+                        absl::StrCat("a vector of ", count, ", as many as there are dense feature lists"));
     }
     for (size_t d = 0; d < count; ++d) names->may_lists_be_missing[d] = may.flat<bool>()[d];
     return absl::OkStatus();

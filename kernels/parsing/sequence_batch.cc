@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/parsing/feature.h"
 #include "kernels/parsing/list_outputs.h"
 #include "kernels/parsing/wanted_features.h"
@@ -326,11 +327,9 @@ absl::Status SequenceParser::CheckNotEmpty() const {
   for (size_t d = 0; d < spec_.context.dense.size(); ++d) {
     if (num_examples() > 0 || spec_.context.dense[d].elements == 0) continue;
     if (names_.context.defaults[d]->num_elements() > 0) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(0, "serialized")
-        .Found("no examples")
-        .Expected(absl::StrCat("one or more, as context feature '", PrintableName(names_.context.dense[d]),
-                               "' has no default"));
+    return ValueError(
+        0, "serialized", "no examples",
+        absl::StrCat("one or more, as context feature '", PrintableName(names_.context.dense[d]), "' has no default"));
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -44,10 +45,7 @@ struct FractionalForm {
     form.is_mean = construction.op() == "FractionalAvgPool";
     const bool has_seeds = seed != 0 || seed2 != 0;
     if (has_seeds && !form.is_deterministic) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("seed")
-          .Found(absl::StrCat(seed, " and seed2 ", seed2))
-          .Expected("0 and 0 where deterministic is false");
+      return AttrError("seed", absl::StrCat(seed, " and seed2 ", seed2), "0 and 0 where deterministic is false");
     }
     form.seeds[0] = static_cast<uint64_t>(seed);
     form.seeds[1] = static_cast<uint64_t>(seed2);
@@ -65,11 +63,9 @@ struct FractionalForm {
   absl::Status ReadRatios(const KernelConstruction& construction) {
     constexpr char kName[] = "pooling_ratio";
     SLUICE_ASSIGN_OR_RETURN(const std::vector<float> ratios, construction.Get<std::vector<float>>(kName));
-    if (ratios.size() != 4) {
-      return Error(ErrorCode::kOpAttr).Attr(kName).Found(absl::StrCat(ratios.size(), " entries")).Expected("4");
-    }
+    if (ratios.size() != 4) return AttrError(kName, absl::StrCat(ratios.size(), " entries"), "4");
     for (const float value : ratios) {
-      if (!(value >= 1)) return Error(ErrorCode::kOpAttr).Attr(kName).Found(absl::StrCat(value)).Expected("1 or more");
+      if (!(value >= 1)) return AttrError(kName, value, "1 or more");
     }
     if (ratios[0] != 1 || ratios[3] != 1) {
       return Error(ErrorCode::kOpUnimplemented)
@@ -118,15 +114,13 @@ class FractionalPoolKernel : public Kernel {
 
  private:
   absl::StatusOr<PoolGeometry> Resolve(const Shape& image) const {
-    if (image.rank() != 4) return Error(ErrorCode::kOpShape).Input(0).Found(image.ToString()).Expected("4 dimensions");
+    if (image.rank() != 4) return ShapeError(0, "", image, "4 dimensions");
     const float least[] = {1, form_.ratio[0], form_.ratio[1], 1};
     for (int i = 0; i < 4; ++i) {
       const int64_t size = image.dim(i);
       if (static_cast<float>(size) >= least[i] && size <= std::numeric_limits<int32_t>::max()) continue;
-      return Error(ErrorCode::kOpShape)
-          .Input(0)
-          .Found(absl::StrCat(size, " in dimension ", i))
-          .Expected(absl::StrCat("at least the pooling ratio ", least[i], ", below 2^31"));
+      return ShapeError(0, "", absl::StrCat(size, " in dimension ", i),
+                        absl::StrCat("at least the pooling ratio ", least[i], ", below 2^31"));
     }
     PoolGeometry g;
     g.images = image.dim(0);

@@ -5,11 +5,12 @@
 #include <memory>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/pool/channel_blocks.h"
@@ -25,7 +26,7 @@ namespace {
 
 // Images of shape `image`, found in input 0, with the cuts in inputs `bounds` and `bounds` + 1.
 absl::StatusOr<PoolGeometry> Resolve(const KernelContext& context, const Shape& image, int bounds, bool overlaps) {
-  if (image.rank() != 4) return Error(ErrorCode::kOpShape).Input(0).Found(image.ToString()).Expected("4 dimensions");
+  if (image.rank() != 4) return ShapeError(0, "", image, "4 dimensions");
   PoolGeometry g;
   g.images = image.dim(0);
   g.channels = image.dim(3);
@@ -82,7 +83,7 @@ class FractionalMaxPoolGradKernel : public Kernel {
       const int64_t at = out + window.output_pixel * g.channels;
       for (int64_t c = 0; c < block.size; ++c) {
         W& sum = dx[in + maxima.pixel[c] * g.channels + c];
-        sum = PoolAdd(sum, dy[at + c]);
+        sum = AddElements()(sum, dy[at + c]);
         // The maximum of NaNs is one that forward kernels leave out.
         agree = agree && (maxima.largest[c] == y[at + c] || maxima.largest[c] != maxima.largest[c]);
       }

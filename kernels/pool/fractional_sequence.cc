@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -57,20 +57,15 @@ void FractionalSequence::Cut(int64_t length, absl::Span<int64_t> bounds) {
 absl::Status SetFractionalAxis(const KernelContext& context, int input, bool is_overlapping, PoolAxis* axis) {
   const Tensor& tensor = context.input(input);
   if (tensor.rank() != 1 || tensor.dim(0) < 2) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input)
-        .Found(tensor.shape().ToString())
-        .Expected("a vector of two or more places");
+    return ShapeError(input, "", tensor.shape(), "a vector of two or more places");
   }
   const absl::Span<const int64_t> bounds = tensor.flat<int64_t>();
   int64_t least = 0;
   for (size_t i = 0; i < bounds.size(); ++i) {
     const bool is_last = i + 1 == bounds.size();
     if (bounds[i] < least || (!is_last && bounds[i] >= axis->in)) {
-      return Error(ErrorCode::kOpValue)
-          .Input(input)
-          .Found(absl::StrCat(bounds[i], " at ", i))
-          .Expected(absl::StrCat("places that ascend, below ", axis->in));
+      return ValueError(input, "", absl::StrCat(bounds[i], " at ", i),
+                        absl::StrCat("places that ascend, below ", axis->in));
     }
     least = bounds[i] == INT64_MAX ? bounds[i] : bounds[i] + 1;
   }

@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/float16.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -90,7 +91,7 @@ class MaxPoolKernel : public Kernel {
           .Text("a window over channels that is not a group of them")
           .Expected("in NHWC, window and stride [1,1,1,n], without explicit padding");
     }
-    if (shape.rank() != 4) return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("4 dimensions");
+    if (shape.rank() != 4) return ShapeError(0, "", shape, "4 dimensions");
     if (shape.dim(3) % form.window[3] == 0) return absl::OkStatus();
     return Error(ErrorCode::kOpUnimplemented)
         .Input(0)

@@ -8,6 +8,8 @@
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -70,9 +72,7 @@ class MaxPoolWithArgmaxKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
     SLUICE_ASSIGN_OR_RETURN(const PoolGeometry geometry, PoolGeometry::Resolve(form_.pool, input.shape(), 0));
-    if (input.num_elements() == 0) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(input.shape().ToString()).Expected("images with elements");
-    }
+    if (input.num_elements() == 0) return ShapeError(0, "", input.shape(), "images with elements");
     SLUICE_RETURN_IF_ERROR(CheckPixelCount(geometry));
     const int64_t counted = form_.counts_batch ? input.num_elements() : geometry.image_pixels() * geometry.channels;
     if (context.output_type(1) == DType::kInt32 && counted > std::numeric_limits<int32_t>::max()) {
@@ -109,10 +109,7 @@ absl::Status ResolvePlace(const ArgmaxForm& form, const PoolGeometry& g, int64_t
     *place += image * size - first;
     return absl::OkStatus();
   }
-  return Error(ErrorCode::kOpValue)
-      .Input(2)
-      .Found(absl::StrCat(*place, " for image ", image))
-      .Expected(absl::StrCat(first, " to ", first + size - 1));
+  return ValueError(2, "", absl::StrCat(*place, " for image ", image), absl::StrCat(first, " to ", first + size - 1));
 }
 
 // Checks shared by both gradients: input 0 are the images, and there is a place for each window.
@@ -149,7 +146,7 @@ class MaxPoolGradWithArgmaxKernel : public Kernel {
                                    for (int64_t i = image * size; i < (image + 1) * size; ++i) {
                                      int64_t place = IndexAt(places, i);
                                      SLUICE_RETURN_IF_ERROR(ResolvePlace(form_, geometry, image, &place));
-                                     to[place] = PoolAdd(to[place], from[i]);
+                                     to[place] = AddElements()(to[place], from[i]);
                                    }
                                    return absl::OkStatus();
                                  });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/base/status_macros.h"
+#include "kernels/element_math.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -69,7 +70,7 @@ struct FirstGradient {
       if (window.size() <= kSmallWindow) return AddToEach(call.g, window, maxima, from, block.size, to);
       for (int64_t c = 0; c < block.size; ++c) {
         W& sum = to[maxima.pixel[c] * call.g.channels + c];
-        sum = PoolAdd(sum, from[c]);
+        sum = AddElements()(sum, from[c]);
       }
     });
   }
@@ -83,7 +84,7 @@ struct FirstGradient {
       const auto here = static_cast<typename FirstMaxima<W>::Pixel>(at);
       W* const sums = to + at * g.channels;
       for (int64_t c = 0; c < size; ++c) {
-        sums[c] = PoolAdd(sums[c], ChooseBits(maxima.pixel[c] == here, from[c], W{0}));
+        sums[c] = AddElements()(sums[c], ChooseBits(maxima.pixel[c] == here, from[c], W{0}));
       }
     });
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -53,10 +54,7 @@ absl::Status ReadPaddings(const KernelConstruction& construction, PoolForm* form
   SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> values, construction.Get<std::vector<int64_t>>(kName));
   const size_t rank = static_cast<size_t>(form->rank());
   if (values.size() != 2 * rank) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr(kName)
-        .Found(absl::StrCat(values.size(), " entries"))
-        .Expected(absl::StrCat(2 * rank));
+    return AttrError(kName, absl::StrCat(values.size(), " entries"), absl::StrCat(2 * rank));
   }
   const size_t channel = form->channels_second ? 1 : rank - 1;
   for (size_t i = 0, axis = 1; i < rank; ++i) {
@@ -64,10 +62,7 @@ absl::Status ReadPaddings(const KernelConstruction& construction, PoolForm* form
     const int64_t before = values[2 * i];
     const int64_t after = values[2 * i + 1];
     if (before < 0 || after < 0 || before > kMaxSize || after > kMaxSize || (!is_space && before + after != 0)) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr(kName)
-          .Found(absl::StrCat(before, " and ", after, " for dimension ", i))
-          .Expected(is_space ? "0 or more" : "0");
+      return AttrError(kName, absl::StrCat(before, " and ", after, " for dimension ", i), is_space ? "0 or more" : "0");
     }
     if (!is_space) continue;
     form->before[axis] = before;
@@ -82,10 +77,8 @@ absl::Status CheckPaddings(const PoolForm& form) {
   for (size_t i = 1; i + 1 < static_cast<size_t>(form.rank()); ++i) {
     const int64_t padding = std::max(form.before[i], form.after[i]);
     if (padding == 0 || padding < form.window[i]) continue;
-    return Error(ErrorCode::kOpAttr)
-        .Attr("explicit_paddings")
-        .Found(absl::StrCat(padding, " for a window of ", form.window[i]))
-        .Expected("less than the window");
+    return AttrError("explicit_paddings", absl::StrCat(padding, " for a window of ", form.window[i]),
+                     "less than the window");
   }
   return absl::OkStatus();
 }
@@ -95,7 +88,7 @@ absl::StatusOr<bool> ChannelsComeSecond(const KernelConstruction& construction, 
   SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("data_format"));
   const bool is_second = format == (num_axes == 2 ? "NCHW" : "NCDHW");
   if (is_second || format == (num_axes == 2 ? "NHWC" : "NDHWC")) return is_second;
-  return Error(ErrorCode::kOpAttr).Attr("data_format").Found(format).Expected("channels last or second");
+  return AttrError("data_format", format, "channels last or second");
 }
 
 // Sizes and padding of one axis. False when the window is larger than what it slides over. Division is towards zero:
@@ -159,9 +152,7 @@ absl::Status PoolForm::CheckSpatial() const {
 
 absl::StatusOr<PoolGeometry> PoolGeometry::Resolve(const PoolForm& form, const Shape& image, int input) {
   const int rank = form.rank();
-  if (image.rank() != rank) {
-    return Error(ErrorCode::kOpShape).Input(input).Found(image.ToString()).Expected(absl::StrCat(rank, " dimensions"));
-  }
+  if (image.rank() != rank) return ShapeError(input, "", image, absl::StrCat(rank, " dimensions"));
   PoolGeometry g;
   g.images = image.dim(0);
   g.channels = image.dim(form.channels_second ? 1 : rank - 1);
@@ -175,11 +166,9 @@ absl::StatusOr<PoolGeometry> PoolGeometry::Resolve(const PoolForm& form, const S
     axis.stride = form.stride[at];
     axis.before = form.before[at];
     if (!Slide(form, form.after[at], &axis)) {
-      return Error(ErrorCode::kOpShape)
-          .Input(input)
-          .Found(image.ToString())
-          .Expected(absl::StrCat("at least ", axis.window - axis.before - form.after[at] - axis.stride + 1,
-                                 " in dimension ", first + i));
+      return ShapeError(input, "", image,
+                        absl::StrCat("at least ", axis.window - axis.before - form.after[at] - axis.stride + 1,
+                                     " in dimension ", first + i));
     }
     dims[static_cast<size_t>(first + i)] = axis.out;
   }
@@ -203,7 +192,7 @@ PoolRow RowOf(const PoolGeometry& geometry, int64_t row) {
 absl::Status CheckPoolShape(const KernelContext& context, int input, const Shape& expected) {
   const Shape& found = context.input(input).shape();
   if (found == expected) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(input).Found(found.ToString()).Expected(expected.ToString());
+  return ShapeError(input, "", found, expected.ToString());
 }
 
 }  // namespace sluice

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "graph/value/tensor.h"
+#include "kernels/element_math.h"
 #include "kernels/pool/pool_geometry.h"
 #include "kernels/pool/wide_values.h"
 #include "kernels/worker_scratch.h"
@@ -30,7 +31,7 @@ struct PoolMaximum {
 struct PoolSum {
   template <typename W>
   static W Combine(W a, W b) {
-    return PoolAdd(a, b);
+    return AddElements()(a, b);
   }
 };
 

@@ -1,7 +1,7 @@
 #include "kernels/pool/wide_values.h"
 
 #include "graph/base/status_macros.h"
-#include "graph/value/float16.h"
+#include "kernels/element_type.h"
 
 namespace sluice {
 namespace {
@@ -20,67 +20,38 @@ void FlipHighestBit(const void* from, void* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = in[i] ^ (uint64_t{1} << 63);
 }
 
+// The type of WideCppTypes for elements T.
+template <typename T>
+using WideOf = std::conditional_t<std::is_integral_v<T>,
+                                  std::conditional_t<(sizeof(T) > 4 || std::is_same_v<T, uint32_t>), int64_t, int32_t>,
+                                  ComputeType<T>>;
+
 }  // namespace
 
 DType WideTypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kDouble:
-      return DType::kDouble;
-    case DType::kInt64:
-    case DType::kUInt64:
-    case DType::kUInt32:
-      return DType::kInt64;
-    case DType::kFloat:
-    case DType::kHalf:
-    case DType::kBFloat16:
-      return DType::kFloat;
-    default:
-      return DType::kInt32;
-  }
+  DType wide = DType::kInt32;
+  DispatchDType<RealCppTypes>(dtype, [&](auto type) { wide = DTypeOf<WideOf<typename decltype(type)::Type>>::value; });
+  return wide;
 }
 
 ConvertValues WidenFrom(DType dtype, WideUse use) {
-  switch (dtype) {
-    case DType::kHalf:
-      return &Convert<Half, float>;
-    case DType::kBFloat16:
-      return &Convert<BFloat16, float>;
-    case DType::kInt8:
-      return &Convert<int8_t, int32_t>;
-    case DType::kUInt8:
-      return &Convert<uint8_t, int32_t>;
-    case DType::kInt16:
-      return &Convert<int16_t, int32_t>;
-    case DType::kUInt16:
-      return &Convert<uint16_t, int32_t>;
-    case DType::kUInt32:
-      return &Convert<uint32_t, int64_t>;
-    case DType::kUInt64:
-      return use == WideUse::kOrder ? &FlipHighestBit : &Convert<uint64_t, int64_t>;
-    default:
-      return nullptr;
-  }
+  if (dtype == DType::kUInt64 && use == WideUse::kOrder) return &FlipHighestBit;
+  ConvertValues found = nullptr;
+  DispatchDType<RealCppTypes>(dtype, [&](auto type) {
+    using T = typename decltype(type)::Type;
+    if constexpr (!std::is_same_v<T, WideOf<T>>) found = &Convert<T, WideOf<T>>;
+  });
+  return found;
 }
 
 ConvertValues NarrowTo(DType dtype, WideUse use) {
-  switch (dtype) {
-    case DType::kHalf:
-      return &Convert<float, Half>;
-    case DType::kBFloat16:
-      return &Convert<float, BFloat16>;
-    case DType::kInt8:
-    case DType::kUInt8:
-      return &Convert<int32_t, uint8_t>;
-    case DType::kInt16:
-    case DType::kUInt16:
-      return &Convert<int32_t, uint16_t>;
-    case DType::kUInt32:
-      return &Convert<int64_t, uint32_t>;
-    case DType::kUInt64:
-      return use == WideUse::kOrder ? &FlipHighestBit : &Convert<uint64_t, int64_t>;
-    default:
-      return nullptr;
-  }
+  if (dtype == DType::kUInt64 && use == WideUse::kOrder) return &FlipHighestBit;
+  ConvertValues found = nullptr;
+  DispatchDType<RealCppTypes>(dtype, [&](auto type) {
+    using T = typename decltype(type)::Type;
+    if constexpr (!std::is_same_v<T, WideOf<T>>) found = &Convert<WideOf<T>, T>;
+  });
+  return found;
 }
 
 absl::StatusOr<Tensor> Widened(const Tensor& tensor, WideUse use, Allocator& allocator) {

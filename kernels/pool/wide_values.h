@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "absl/status/statusor.h"
 #include "graph/value/allocator.h"
@@ -21,17 +20,6 @@ using WideCppTypes = TypeList<float, double, int32_t, int64_t>;
 
 // The dtype of WideCppTypes that elements of `dtype` are computed in. REQUIRES: a real dtype.
 DType WideTypeOf(DType dtype);
-
-// Sums of integers wrap around.
-template <typename W>
-W PoolAdd(W a, W b) {
-  if constexpr (std::is_integral<W>::value) {
-    using Unsigned = std::make_unsigned_t<W>;
-    return static_cast<W>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-  } else {
-    return a + b;
-  }
-}
 
 // The property of uint64 that widening keeps: its order, for comparisons, or its value modulo 2^64, for sums.
 enum class WideUse { kOrder, kSum };

@@ -13,15 +13,16 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
-#include "kernels/proto/message_type.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_reader.h"
 #include "graph/wire/wire_writer.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/proto/families.h"
+#include "kernels/proto/message_type.h"
 #include "kernels/proto/node_message.h"
 #include "kernels/strings/text_memory.h"
 
@@ -227,23 +228,17 @@ class DecodeKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const std::vector<DType> types, construction.Get<std::vector<DType>>("output_types"));
     SLUICE_ASSIGN_OR_RETURN(const std::string format, construction.Get<std::string>("message_format"));
     SLUICE_ASSIGN_OR_RETURN(kernel->is_rewritten_, construction.Get<bool>("sanitize"));
-    if (format != "binary" && format != "text") {
-      return Error(ErrorCode::kOpAttr).Attr("message_format").Found(format).Expected("binary or text");
-    }
+    if (format != "binary" && format != "text") return AttrError("message_format", format, "binary or text");
     kernel->is_text_ = format == "text";
     const std::vector<Field>& fields = kernel->type_->fields();
     if (types.size() != fields.size()) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("output_types")
-          .Found(absl::StrCat(types.size(), " types"))
-          .Expected(absl::StrCat(fields.size(), ", as there are fields"));
+      return AttrError("output_types", absl::StrCat(types.size(), " types"),
+                       absl::StrCat(fields.size(), ", as there are fields"));
     }
     for (size_t i = 0; i < fields.size(); ++i) {
       if (!CanHold(types[i], fields[i])) {
-        return Error(ErrorCode::kOpAttr)
-            .Attr("output_types")
-            .Found(DTypeName(types[i]))
-            .Expected(absl::StrCat("a type for field '", fields[i].name, "', which is ", fields[i].type_name));
+        return AttrError("output_types", DTypeName(types[i]),
+                         absl::StrCat("a type for field '", fields[i].name, "', which is ", fields[i].type_name));
       }
       kernel->wanted_.push_back({&fields[i], i, WireTypeOf(fields[i])});
     }
@@ -254,9 +249,7 @@ class DecodeKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
-    if (input.num_elements() == 0) {
-      return Error(ErrorCode::kOpShape).Input(0, "bytes").Found(input.shape().ToString()).Expected("a message or more");
-    }
+    if (input.num_elements() == 0) return ShapeError(0, "bytes", input.shape(), "a message or more");
     std::vector<std::string> rewritten;
     std::vector<absl::string_view> messages;
     for (const TString& text : input.flat<TString>()) messages.push_back(text.view());

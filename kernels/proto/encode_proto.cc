@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
-#include "kernels/proto/message_type.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_writer.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/proto/families.h"
+#include "kernels/proto/message_type.h"
 #include "kernels/proto/node_message.h"
 #include "kernels/strings/text_memory.h"
 
@@ -171,38 +171,30 @@ class EncodeKernel : public Kernel {
     const std::vector<Field>& fields = type_->fields();
     const Tensor& sizes = context.input(0);
     if (context.num_inputs() - 1 != static_cast<int>(fields.size())) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("field_names")
-          .Found(absl::StrCat(fields.size(), " names"))
-          .Expected(absl::StrCat(context.num_inputs() - 1, ", as there are values"));
+      return AttrError("field_names", absl::StrCat(fields.size(), " names"),
+                       absl::StrCat(context.num_inputs() - 1, ", as there are values"));
     }
     for (int i = 1; i < context.num_inputs(); ++i) {
       const Tensor& values = context.input(i);
       const Field& field = fields[static_cast<size_t>(i) - 1];
       if (!CanHold(values.dtype(), field)) {
-        return Error(ErrorCode::kOpValue)
-            .Input(i, "values")
-            .Found(DTypeName(values.dtype()))
-            .Expected(absl::StrCat("a type for field '", field.name, "', which is ", field.type_name));
+        return ValueError(i, "values", DTypeName(values.dtype()),
+                          absl::StrCat("a type for field '", field.name, "', which is ", field.type_name));
       }
       bool fits = values.rank() >= 2 && values.rank() == context.input(1).rank() && values.rank() == sizes.rank();
       for (int d = 0; fits && d + 1 < values.rank(); ++d) fits = values.dim(d) == sizes.dim(d);
       if (!fits || sizes.dim(sizes.rank() - 1) != static_cast<int64_t>(fields.size())) {
-        return Error(ErrorCode::kOpShapes)
-            .Input(i, "values")
-            .Found(absl::StrCat(values.shape().ToString(), " with sizes ", sizes.shape().ToString()))
-            .Expected(absl::StrCat("matrices or more, alike but for the last axis, sizes with ", fields.size(),
-                                   " on theirs"));
+        return ShapesError(
+            i, "values", absl::StrCat(values.shape().ToString(), " with sizes ", sizes.shape().ToString()),
+            absl::StrCat("matrices or more, alike but for the last axis, sizes with ", fields.size(), " on theirs"));
       }
     }
     const absl::Span<const int32_t> numbers = sizes.flat<int32_t>();
     for (size_t i = 0; i < numbers.size(); ++i) {
       const Tensor& values = context.input(1 + static_cast<int>(i % fields.size()));
       if (numbers[i] <= values.dim(values.rank() - 1)) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "sizes")
-          .Found(absl::StrCat(numbers[i], " at position ", i))
-          .Expected(absl::StrCat("at most ", values.dim(values.rank() - 1), ", as there are values"));
+      return ValueError(0, "sizes", absl::StrCat(numbers[i], " at position ", i),
+                        absl::StrCat("at most ", values.dim(values.rank() - 1), ", as there are values"));
     }
     return absl::OkStatus();
   }

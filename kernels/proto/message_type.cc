@@ -15,6 +15,7 @@
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -152,10 +153,7 @@ class Silence final : public pb::io::ErrorCollector {
 };
 
 absl::Status BadSource(absl::string_view found) {
-  return Error(ErrorCode::kOpAttr)
-      .Attr("descriptor_source")
-      .Found(found)
-      .Expected("local://, or bytes:// and a FileDescriptorSet");
+  return AttrError("descriptor_source", found, "local://, or bytes:// and a FileDescriptorSet");
 }
 
 // protobuf counts bytes by int.
@@ -258,10 +256,7 @@ absl::Status MessageType::AddField(const std::string& name) {
     if (extension != nullptr && extension->containing_type() == descriptors_->type) from = extension;
   }
   if (from == nullptr) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("field_names")
-        .Found(name)
-        .Expected(absl::StrCat("fields of ", descriptors_->type->full_name()));
+    return AttrError("field_names", name, absl::StrCat("fields of ", descriptors_->type->full_name()));
   }
   MessageField field;
   field.name = from->name();

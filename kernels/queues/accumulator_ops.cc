@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -28,10 +29,6 @@ absl::StatusOr<CountedPtr<Accumulator>> InputAccumulator(const KernelContext& co
       .Expected(absl::StrCat(is_sparse ? "a sparse accumulator of " : "an accumulator of ", DTypeName(dtype)));
 }
 
-absl::Status WrongShape(int input, absl::string_view name, const Shape& found, absl::string_view expected) {
-  return Error(ErrorCode::kOpShapes).Input(input, name).Found(found.ToString()).Expected(expected);
-}
-
 absl::Status ApplyGradient(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Accumulator> accumulator,
                           InputAccumulator(context, context.input_type(2), /*is_sparse=*/false));
@@ -39,7 +36,7 @@ absl::Status ApplyGradient(KernelContext& context) {
   return accumulator->Apply(step, [&](GradientSum& sum) -> absl::Status {
     const PartialShape& shape = accumulator->spec().shape;
     if (!shape.IsCompatibleWith(context.input(2).shape())) {
-      return WrongShape(2, "gradient", context.input(2).shape(), shape.ToString());
+      return ShapesError(2, "gradient", context.input(2).shape(), shape.ToString());
     }
     return sum.Add(context.TakeInput(2), context.allocator());
   });
@@ -49,14 +46,14 @@ absl::Status ApplyGradient(KernelContext& context) {
 absl::Status CheckRows(const KernelContext& context, const PartialShape& shape, bool has_known_shape) {
   const Tensor& indices = context.input(2);
   const Tensor& values = context.input(3);
-  if (indices.rank() != 1) return WrongShape(2, "gradient_indices", indices.shape(), "a vector");
+  if (indices.rank() != 1) return ShapesError(2, "gradient_indices", indices.shape(), "a vector");
   if (values.rank() < 1 || values.dim(0) != indices.dim(0)) {
-    return WrongShape(3, "gradient_values", values.shape(), absl::StrCat(indices.dim(0), " rows"));
+    return ShapesError(3, "gradient_values", values.shape(), absl::StrCat(indices.dim(0), " rows"));
   }
   PartialShape whole = shape;
   if (has_known_shape) {
     SLUICE_ASSIGN_OR_RETURN(const Shape given, ReadShapeInput(context, 4, "gradient_shape"));
-    if (!shape.IsCompatibleWith(given)) return WrongShape(4, "gradient_shape", given, shape.ToString());
+    if (!shape.IsCompatibleWith(given)) return ShapesError(4, "gradient_shape", given, shape.ToString());
     whole = PartialShape::From(given);
   }
   if (!whole.has_rank()) return absl::OkStatus();
@@ -65,15 +62,12 @@ absl::Status CheckRows(const KernelContext& context, const PartialShape& shape, 
     is_right = whole.dim(axis) < 0 || whole.dim(axis) == values.dim(axis);
   }
   if (!is_right) {
-    return WrongShape(3, "gradient_values", values.shape(), absl::StrCat("rows of ", whole.ToString()));
+    return ShapesError(3, "gradient_values", values.shape(), absl::StrCat("rows of ", whole.ToString()));
   }
   if (whole.dim(0) < 0) return absl::OkStatus();
   for (const int64_t index : indices.flat<int64_t>()) {
     if (index < whole.dim(0)) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(2, "gradient_indices")
-        .Found(absl::StrCat(index))
-        .Expected(absl::StrCat("less than ", whole.dim(0)));
+    return ValueError(2, "gradient_indices", index, absl::StrCat("less than ", whole.dim(0)));
   }
   return absl::OkStatus();
 }
@@ -130,7 +124,7 @@ class TakeGradientKernel final : public AsyncKernel {
   static absl::StatusOr<int64_t> Required(const KernelContext& context) {
     SLUICE_ASSIGN_OR_RETURN(const int64_t required, ReadIndexScalar(context, 1, "num_required"));
     if (required > 0) return required;
-    return Error(ErrorCode::kOpValue).Input(1, "num_required").Found(absl::StrCat(required)).Expected("1 or more");
+    return ValueError(1, "num_required", required, "1 or more");
   }
 
   static absl::Status SetOutputs(KernelContext& context, const AccumulatorSpec& spec, GradientSum& sum, int64_t count) {

@@ -7,6 +7,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -60,10 +61,8 @@ absl::Status Barrier::InsertOne(absl::string_view key, Tensor value, size_t comp
   }
   Incomplete& element = found->second;
   if (element.components[component].has_value()) {
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "keys")
-        .Found(absl::StrCat("key '", PrintableName(key), "'"))
-        .Expected(absl::StrCat("a key without component ", component));
+    return ValueError(1, "keys", absl::StrCat("key '", PrintableName(key), "'"),
+                      absl::StrCat("a key without component ", component));
   }
   element.components[component] = std::move(value);
   if (--element.num_missing > 0) return absl::OkStatus();

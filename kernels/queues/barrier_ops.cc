@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -35,10 +35,8 @@ class BarrierInsertKernel final : public Kernel {
  private:
   absl::Status CheckInputs(const KernelContext& context, const QueueSpec& spec) const {
     if (component_ < 0 || component_ >= static_cast<int64_t>(spec.types.size())) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("component_index")
-          .Found(absl::StrCat(component_))
-          .Expected(absl::StrCat("0 to ", spec.types.size() - 1, ", the barrier's components"));
+      return AttrError("component_index", component_,
+                       absl::StrCat("0 to ", spec.types.size() - 1, ", the barrier's components"));
     }
     const size_t component = static_cast<size_t>(component_);
     const Tensor& values = context.input(2);
@@ -47,10 +45,8 @@ class BarrierInsertKernel final : public Kernel {
     if (!spec.shapes.empty()) of_component.shapes = {spec.shapes[component]};
     SLUICE_RETURN_IF_ERROR(of_component.CheckTypes({values.dtype()}));
     if (values.rank() < 1 || values.dim(0) != context.input(1).num_elements()) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(2, "values")
-          .Found(values.shape().ToString())
-          .Expected(absl::StrCat(context.input(1).num_elements(), " rows, one for each key"));
+      return ShapesError(2, "values", values.shape(),
+                         absl::StrCat(context.input(1).num_elements(), " rows, one for each key"));
     }
     return of_component.CheckShapes({values}, /*has_rows=*/true, /*first_input=*/2);
   }
@@ -98,7 +94,7 @@ class BarrierTakeKernel final : public AsyncKernel {
     SLUICE_RETURN_IF_ERROR(spec.CheckStackable());
     SLUICE_ASSIGN_OR_RETURN(const int64_t count, ReadIndexScalar(context, 1, "num_elements"));
     if (count >= 0) return count;
-    return Error(ErrorCode::kOpValue).Input(1, "num_elements").Found(absl::StrCat(count)).Expected("0 or more");
+    return ValueError(1, "num_elements", count, "0 or more");
   }
 
   static absl::Status SetOutputs(KernelContext& context, const QueueSpec& spec,

@@ -7,8 +7,8 @@
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
 #include "kernels/queues/element_rows.h"
-#include "kernels/state/element_math.h"
 #include "kernels/state/tensor_update.h"
 
 namespace sluice {

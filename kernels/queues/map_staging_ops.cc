@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -20,7 +20,7 @@ namespace {
 absl::Status CheckKey(const KernelContext& context) {
   const Shape& shape = context.input(0).shape();
   if (shape.num_elements() == 1) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(0, "key").Found(shape.ToString()).Expected("one key");
+  return ShapeError(0, "key", shape, "one key");
 }
 
 // Which tensors of an element input `input` names: `count` numbers, ascending, below `limit`.
@@ -29,18 +29,13 @@ absl::StatusOr<std::vector<size_t>> Numbers(const KernelContext& context, int in
   std::vector<size_t> numbers;
   numbers.reserve(count);
   if (indices.size() != count || count == 0) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(input, "indices")
-        .Found(absl::StrCat(indices.size(), " indices"))
-        .Expected(absl::StrCat(std::max<size_t>(count, 1), ", one for each tensor"));
+    return ShapesError(input, "indices", absl::StrCat(indices.size(), " indices"),
+                       absl::StrCat(std::max<size_t>(count, 1), ", one for each tensor"));
   }
   int64_t last = -1;
   for (const int32_t index : indices) {
     if (index <= last || static_cast<size_t>(index) >= limit) {
-      return Error(ErrorCode::kOpValue)
-          .Input(input, "indices")
-          .Found(absl::StrCat(index))
-          .Expected(absl::StrCat("ascending numbers of tensors, below ", limit));
+      return ValueError(input, "indices", index, absl::StrCat("ascending numbers of tensors, below ", limit));
     }
     last = index;
     numbers.push_back(static_cast<size_t>(index));

@@ -3,6 +3,7 @@
 
 #include "graph/base/error.h"
 #include "graph/value/variant.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -53,9 +54,7 @@ class MutexLockKernel final : public AsyncKernel {
 // Keeps the mutex until here, and lets go of it where this is the last user of the lock.
 absl::Status ConsumeLock(KernelContext& context) {
   const Tensor lock = context.TakeInput(0);
-  if (!lock.shape().IsScalar()) {
-    return Error(ErrorCode::kOpShape).Input(0, "mutex_lock").Found(lock.shape().ToString()).Expected("a scalar");
-  }
+  if (!lock.shape().IsScalar()) return ShapeError(0, "mutex_lock", lock.shape(), "a scalar");
   if (lock.flat<Variant>()[0].Get<MutexLockValue>() != nullptr) return absl::OkStatus();
   return Error(ErrorCode::kOpValue).Input(0, "mutex_lock").Expected("the lock of a mutex, from MutexLock");
 }

@@ -4,9 +4,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/device/device.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -26,13 +26,10 @@ absl::StatusOr<ResourceName> ResourceName::Make(const KernelConstruction& constr
   SLUICE_ASSIGN_OR_RETURN(made.container_, construction.Get<std::string>("container"));
   SLUICE_ASSIGN_OR_RETURN(made.name_, construction.Get<std::string>("shared_name"));
   if (!IsContainerName(made.container_)) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("container")
-        .Found(made.container_)
-        .Expected("letters, digits and any of ._-/ after the first");
+    return AttrError("container", made.container_, "letters, digits and any of ._-/ after the first");
   }
   if (!made.name_.empty() && made.name_[0] == '_') {
-    return Error(ErrorCode::kOpAttr).Attr("shared_name").Found(made.name_).Expected("a name that begins without '_'");
+    return AttrError("shared_name", made.name_, "a name that begins without '_'");
   }
   if (made.container_.empty()) made.container_ = std::string(kDefaultContainer);
   // No shared_name begins so.

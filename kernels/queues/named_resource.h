@@ -75,15 +75,6 @@ class NamedResourceKernel final : public Kernel {
   const Spec spec_;
 };
 
-// The R behind the handle in input 0, in either form. kResourceMissing (NOT_FOUND) if it does not exist.
-template <typename R>
-absl::StatusOr<CountedPtr<R>> LookupNamed(const KernelContext& context) {
-  if (context.input_type(0) == DType::kResource) return LookupInput<R>(context, 0);
-  SLUICE_ASSIGN_OR_RETURN(const auto names, StepNames(context, 0));
-  SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
-  return resources->Lookup<R>(names.first, names.second);
-}
-
 }  // namespace sluice
 
 #endif  // SLUICE_KERNELS_QUEUES_NAMED_RESOURCE_H_

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -124,7 +123,7 @@ class DequeueManyKernel final : public AsyncKernel {
     SLUICE_RETURN_IF_ERROR(queue.spec().CheckStackable());
     SLUICE_ASSIGN_OR_RETURN(const int64_t count, ReadIndexScalar(context, 1, "n"));
     if (count >= 0) return count;
-    return Error(ErrorCode::kOpValue).Input(1, "n").Found(absl::StrCat(count)).Expected("0 or more");
+    return ValueError(1, "n", count, "0 or more");
   }
 
   static absl::Status SetOutputs(KernelContext& context, const Queue& queue,

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -25,10 +26,8 @@ absl::Status CheckShapeAttr(const QueueSpec& spec) {
   bool is_right = spec.shapes.size() == spec.types.size() || (may_be_missing && spec.shapes.empty());
   for (const PartialShape& shape : spec.shapes) is_right &= spec.pads() ? shape.has_rank() : shape.IsFullyDefined();
   if (is_right) return absl::OkStatus();
-  return Error(ErrorCode::kOpAttr)
-      .Attr("shapes")
-      .Found(absl::StrCat(spec.shapes.size(), " shapes for ", spec.types.size(), " components"))
-      .Expected(spec.pads() ? "a shape of known rank for each component" : "a known shape for each component");
+  return AttrError("shapes", absl::StrCat(spec.shapes.size(), " shapes for ", spec.types.size(), " components"),
+                   spec.pads() ? "a shape of known rank for each component" : "a known shape for each component");
 }
 
 }  // namespace
@@ -37,9 +36,7 @@ absl::StatusOr<QueueSpec> QueueSpec::Make(const KernelConstruction& construction
   QueueSpec spec;
   spec.kind = std::string(absl::StripSuffix(construction.op(), "V2"));
   SLUICE_ASSIGN_OR_RETURN(spec.capacity, construction.Get<int64_t>("capacity"));
-  if (spec.kind == "Barrier" && spec.capacity != -1) {
-    return Error(ErrorCode::kOpAttr).Attr("capacity").Found(absl::StrCat(spec.capacity)).Expected("-1: no limit");
-  }
+  if (spec.kind == "Barrier" && spec.capacity != -1) return AttrError("capacity", spec.capacity, "-1: no limit");
   if (spec.capacity < 0 || spec.capacity > kUnlimited) spec.capacity = kUnlimited;
   SLUICE_ASSIGN_OR_RETURN(spec.types, construction.Get<std::vector<DType>>("component_types"));
   SLUICE_ASSIGN_OR_RETURN(spec.shapes, construction.Get<std::vector<PartialShape>>("shapes"));
@@ -51,10 +48,7 @@ absl::StatusOr<QueueSpec> QueueSpec::Make(const KernelConstruction& construction
   if (spec.kind != "RandomShuffleQueue") return spec;
   SLUICE_ASSIGN_OR_RETURN(spec.min_after_dequeue, construction.Get<int64_t>("min_after_dequeue"));
   if (spec.min_after_dequeue < 0 || spec.min_after_dequeue >= spec.capacity) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("min_after_dequeue")
-        .Found(absl::StrCat(spec.min_after_dequeue))
-        .Expected("0 or more, and less than the capacity");
+    return AttrError("min_after_dequeue", spec.min_after_dequeue, "0 or more, and less than the capacity");
   }
   SLUICE_ASSIGN_OR_RETURN(spec.seed, construction.Get<int64_t>("seed"));
   SLUICE_ASSIGN_OR_RETURN(spec.seed2, construction.Get<int64_t>("seed2"));
@@ -93,14 +87,10 @@ absl::Status QueueSpec::CheckShapes(absl::Span<const Tensor> components, bool ha
   for (size_t i = 0; i < components.size(); ++i) {
     const Shape& shape = components[i].shape();
     const int input = static_cast<int>(i) + first_input;
-    if (has_rows && shape.rank() < 1) {
-      return Error(ErrorCode::kOpShape).Input(input).Found(shape.ToString()).Expected("rank 1 or more");
-    }
+    if (has_rows && shape.rank() < 1) return ShapeError(input, "", shape, "rank 1 or more");
     if (has_rows && shape.dim(0) != components[0].dim(0)) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(input)
-          .Found(absl::StrCat(shape.dim(0), " rows"))
-          .Expected(absl::StrCat(components[0].dim(0), ", as in the first component"));
+      return ShapesError(input, "", absl::StrCat(shape.dim(0), " rows"),
+                         absl::StrCat(components[0].dim(0), ", as in the first component"));
     }
     // The keys of a PriorityQueue are scalars; its shapes say so.
     if (shapes.empty()) continue;
@@ -109,10 +99,8 @@ absl::Status QueueSpec::CheckShapes(absl::Span<const Tensor> components, bool ha
       SLUICE_ASSIGN_OR_RETURN(element, RowOf(shape));
     }
     if (!shapes[i].IsCompatibleWith(element)) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(input)
-          .Found(element.ToString())
-          .Expected(absl::StrCat(shapes[i].ToString(), ", as the queue's shapes say"));
+      return ShapesError(input, "", element.ToString(),
+                         absl::StrCat(shapes[i].ToString(), ", as the queue's shapes say"));
     }
   }
   return absl::OkStatus();
@@ -121,7 +109,7 @@ absl::Status QueueSpec::CheckShapes(absl::Span<const Tensor> components, bool ha
 absl::Status CheckNoTimeout(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const int64_t timeout, construction.Get<int64_t>("timeout_ms"));
   if (timeout == -1) return absl::OkStatus();
-  return Error(ErrorCode::kOpAttr).Attr("timeout_ms").Found(absl::StrCat(timeout)).Expected("-1: no timeout");
+  return AttrError("timeout_ms", timeout, "-1: no timeout");
 }
 
 std::string QueueSpec::ToString() const {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -85,10 +86,7 @@ absl::Status StagingMap::AddPart(PutWaiter& waiter) {
   element.tensors.resize(std::max(element.tensors.size(), waiter.width));
   for (const size_t number : waiter.part.numbers) {
     if (!element.tensors[number].has_value()) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "indices")
-        .Found(absl::StrCat(number))
-        .Expected(absl::StrCat("an index that nothing was staged for under key ", key));
+    return ValueError(1, "indices", number, absl::StrCat("an index that nothing was staged for under key ", key));
   }
   for (size_t i = 0; i < waiter.part.numbers.size(); ++i) {
     element.tensors[waiter.part.numbers[i]] = std::move(waiter.part.tensors[i]);

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -71,7 +70,7 @@ class UnstageKernel final : public AsyncKernel {
   static absl::StatusOr<int64_t> Index(const KernelContext& context) {
     SLUICE_ASSIGN_OR_RETURN(const int64_t index, ReadIndexScalar(context, 0, "index"));
     if (index >= 0) return index;
-    return Error(ErrorCode::kOpValue).Input(0, "index").Found(absl::StrCat(index)).Expected("0 or more");
+    return ValueError(0, "index", index, "0 or more");
   }
 
   const AreaOfNode area_;

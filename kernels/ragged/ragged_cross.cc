@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -35,10 +36,8 @@ class RaggedCrossKernel : public Kernel {
     kernel->key_ = static_cast<uint64_t>(key);
     SLUICE_RETURN_IF_ERROR(kernel->CheckCounts());
     if (kernel->is_hashed_ != (construction.output_type(0) == DType::kInt64)) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("out_values_type")
-          .Found(DTypeName(construction.output_type(0)))
-          .Expected("int64 for hashes, string for texts, as attr hashed_output says");
+      return AttrError("out_values_type", DTypeName(construction.output_type(0)),
+                       "int64 for hashes, string for texts, as attr hashed_output says");
     }
     return kernel;
   }
@@ -65,10 +64,7 @@ class RaggedCrossKernel : public Kernel {
   // The lists' lengths are attrs of their own; those that belong together are read side by side.
   absl::Status CheckCounts() const {
     const auto differ = [](absl::string_view attr, int found, int expected) -> absl::Status {
-      return Error(ErrorCode::kOpAttr)
-          .Attr(std::string(attr))
-          .Found(absl::StrCat(found, " types"))
-          .Expected(absl::StrCat(expected, ", one for each"));
+      return AttrError(std::string(attr), absl::StrCat(found, " types"), absl::StrCat(expected, ", one for each"));
     };
     if (ragged_splits_.count != ragged_values_.count) {
       return differ("ragged_splits_types", ragged_splits_.count, ragged_values_.count);
@@ -80,10 +76,7 @@ class RaggedCrossKernel : public Kernel {
     const auto check = [&context](ArgRange range, absl::string_view name, int rank) -> absl::Status {
       for (int i = range.first; i < range.first + range.count; ++i) {
         if (context.input(i).rank() == rank) continue;
-        return Error(ErrorCode::kOpShape)
-            .Input(i, name)
-            .Found(context.input(i).shape().ToString())
-            .Expected(rank == 1 ? "a vector" : "a matrix");
+        return ShapeError(i, name, context.input(i).shape(), rank == 1 ? "a vector" : "a matrix");
       }
       return absl::OkStatus();
     };
@@ -103,10 +96,9 @@ class RaggedCrossKernel : public Kernel {
       const Tensor& values = context.input(values_.first + i);
       const Tensor& shape = context.input(shapes_.first + i);
       if (indices.dim(0) <= values.dim(0) && indices.dim(1) > 0 && shape.dim(0) == 2) continue;
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("sparse input ", i, ": indices ", indices.shape().ToString(), ", values ",
-                              values.shape().ToString(), ", shape ", shape.shape().ToString()))
-          .Expected("[entries,2], [entries] and [2]");  // More of each does no harm, in TensorFlow neither.
+      return ShapesError(absl::StrCat("sparse input ", i, ": indices ", indices.shape().ToString(), ", values ",
+                                      values.shape().ToString(), ", shape ", shape.shape().ToString()),
+                         "[entries,2], [entries] and [2]");  // More of each does no harm, in TensorFlow neither.
     }
     return absl::OkStatus();
   }
@@ -141,10 +133,8 @@ class RaggedCrossKernel : public Kernel {
                         : kind == 'S' ? ReadSparse(context, sparse++, &column)
                                       : ReadDense(context, dense++, &column);
       if (!fits) {
-        return Error(ErrorCode::kOpShapes)
-            .Input(input)
-            .Found("another number of rows")
-            .Expected(absl::StrCat(plan->rows, " rows, as other inputs have"));
+        return ShapesError(input, "", "another number of rows",
+                           absl::StrCat(plan->rows, " rows, as other inputs have"));
       }
       plan->columns.push_back(column);
     }
@@ -189,10 +179,8 @@ class RaggedCrossKernel : public Kernel {
   }
 
   absl::Status OrderError() const {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("input_order")
-        .Found(order_)
-        .Expected(absl::StrCat(ragged_values_.count, " R, ", values_.count, " S and ", dense_.count, " D"));
+    return AttrError("input_order", order_,
+                     absl::StrCat(ragged_values_.count, " R, ", values_.count, " S and ", dense_.count, " D"));
   }
 
   static absl::Status OutputSplits(KernelContext& context, const CrossPlan& plan) {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -53,19 +53,16 @@ class RaggedGatherKernel : public Kernel {
   absl::Status CheckIndices(const KernelContext& context, int input) const {
     const Tensor& indices = context.input(input);
     if (out_splits_.count != splits_.count + indices.rank() - 1) {
-      return Error(ErrorCode::kOpShape)
-          .Input(input, "indices")
-          .Found(indices.shape().ToString())
-          .Expected(absl::StrCat("rank ", out_splits_.count - splits_.count + 1, ", as attr OUTPUT_RAGGED_RANK says"));
+      return ShapeError(
+          input, "indices", indices.shape(),
+          absl::StrCat("rank ", out_splits_.count - splits_.count + 1, ", as attr OUTPUT_RAGGED_RANK says"));
     }
     const int64_t rows = context.input(splits_.first).num_elements() - 1;
     for (int64_t i = 0; i < indices.num_elements(); ++i) {
       const int64_t index = IndexAt(indices, i);
       if (index >= 0 && index < rows) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(input, "indices")
-          .Found(absl::StrCat(index, " at position ", i))
-          .Expected(rows == 0 ? "no index: there are no rows" : absl::StrCat("0 to ", rows - 1));
+      return ValueError(input, "indices", absl::StrCat(index, " at position ", i),
+                        rows == 0 ? "no index: there are no rows" : absl::StrCat("0 to ", rows - 1));
     }
     return absl::OkStatus();
   }
@@ -81,9 +78,8 @@ class RaggedGatherKernel : public Kernel {
       const size_t level = static_cast<size_t>(i);
       const int64_t last = level + 1 < plan.sizes.size() ? plan.sizes[level + 1] - 1 : plan.num_rows;
       if (last > std::numeric_limits<Split>::max()) {
-        return Error(ErrorCode::kOpValue)
-            .Found(absl::StrCat(last, " rows in the result"))
-            .Expected(absl::StrCat("at most ", std::numeric_limits<Split>::max(), ", as splits count them"));
+        return ValueError(absl::StrCat(last, " rows in the result"),
+                          absl::StrCat("at most ", std::numeric_limits<Split>::max(), ", as splits count them"));
       }
       SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({plan.sizes[level]}));
       SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(out_splits_.first + i, shape));

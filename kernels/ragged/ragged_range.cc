@@ -3,9 +3,10 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/ragged/families.h"
@@ -43,34 +44,17 @@ int64_t CountOf(T start, T limit, T delta) {
   }
 }
 
-template <typename T>
-T Next(T value, T delta) {
-  if constexpr (std::is_integral_v<T>) {
-    using Unsigned = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Unsigned>(value) + static_cast<Unsigned>(delta));  // The last may wrap around.
-  } else {
-    return value + delta;
-  }
-}
-
 // The number of rows: the common length of the inputs that are vectors.
 absl::StatusOr<int64_t> CountRows(const KernelContext& context) {
   constexpr absl::string_view kNames[] = {"starts", "limits", "deltas"};
   int64_t rows = -1;
   for (int i = 0; i < 3; ++i) {
     const Tensor& input = context.input(i);
-    if (input.rank() > 1) {
-      return Error(ErrorCode::kOpShape)
-          .Input(i, kNames[i])
-          .Found(input.shape().ToString())
-          .Expected("a scalar or a vector");
-    }
+    if (input.rank() > 1) return ShapeError(i, kNames[i], input.shape(), "a scalar or a vector");
     if (input.rank() == 0) continue;
     if (rows >= 0 && input.num_elements() != rows) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(i, kNames[i])
-          .Found(input.shape().ToString())
-          .Expected(absl::StrCat("a scalar, or a vector of ", rows, " as another input is"));
+      return ShapesError(i, kNames[i], input.shape(),
+                         absl::StrCat("a scalar, or a vector of ", rows, " as another input is"));
     }
     rows = input.num_elements();
   }
@@ -82,32 +66,19 @@ absl::Status ComputeOf(KernelContext& context, int64_t rows) {
   const auto bounds = [&](int i) { return Bounds<T>{context.input(i).flat<T>().data(), context.input(i).rank() == 0}; };
   const Bounds<T> starts = bounds(0), limits = bounds(1), deltas = bounds(2);
   SLUICE_ASSIGN_OR_RETURN(Tensor* const splits, context.AllocateOutput(0, Shape::Of({rows + 1})));
-  const bool is_narrow = splits->dtype() == DType::kInt32;
-  const int64_t most = is_narrow ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
+  const int64_t most =
+      splits->dtype() == DType::kInt32 ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
   int64_t total = 0;
-  const auto set = [&](int64_t row) {
-    if (is_narrow) {
-      splits->flat<int32_t>()[static_cast<size_t>(row)] = static_cast<int32_t>(total);
-    } else {
-      splits->flat<int64_t>()[static_cast<size_t>(row)] = total;
-    }
-  };
-  set(0);
+  SetIndexAt(*splits, 0, 0);
   for (int64_t row = 0; row < rows; ++row) {
-    if (deltas.at(row) == 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(2, "deltas")
-          .Found(absl::StrCat("0 in row ", row))
-          .Expected("another step");
-    }
+    if (deltas.at(row) == 0) return ValueError(2, "deltas", absl::StrCat("0 in row ", row), "another step");
     const int64_t count = CountOf(starts.at(row), limits.at(row), deltas.at(row));
     if (count < 0 || count > most - total) {
-      return Error(ErrorCode::kOpValue)
-          .Found(absl::StrCat("too many numbers, or no number of them, up to row ", row))
-          .Expected(absl::StrCat("at most ", most, " in all"));
+      return ValueError(absl::StrCat("too many numbers, or no number of them, up to row ", row),
+                        absl::StrCat("at most ", most, " in all"));
     }
     total += count;
-    set(row + 1);
+    SetIndexAt(*splits, row + 1, total);
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({total}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(1, shape));
@@ -117,7 +88,7 @@ absl::Status ComputeOf(KernelContext& context, int64_t rows) {
     const T delta = deltas.at(row);
     for (int64_t left = IndexAt(*splits, row + 1) - IndexAt(*splits, row); left > 0; --left) {
       *to++ = value;
-      value = Next(value, delta);
+      value = AddElements()(value, delta);  // The last may wrap around.
     }
   }
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -68,7 +69,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> RaggedToTensorKernel::Make(const KernelC
   SLUICE_ASSIGN_OR_RETURN(const auto names, construction.Get<std::vector<std::string>>("row_partition_types"));
   SLUICE_ASSIGN_OR_RETURN(const ArgRange tensors, construction.InputRange("row_partition_tensors"));
   const auto bad = [](absl::string_view found, absl::string_view expected) {
-    return Error(ErrorCode::kOpAttr).Attr("row_partition_types").Found(found).Expected(expected);
+    return AttrError("row_partition_types", found, expected);
   };
   if (static_cast<int>(names.size()) != tensors.count) {
     return bad(absl::StrCat(names.size(), " types"), absl::StrCat(tensors.count, ", one for each partition tensor"));
@@ -91,25 +92,19 @@ absl::StatusOr<std::unique_ptr<Kernel>> RaggedToTensorKernel::Make(const KernelC
 }
 
 absl::Status RaggedToTensorKernel::CheckPartitions(const KernelContext& context) const {
-  if (context.input(kValues).rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(kValues, "values").Found("a scalar").Expected("one dimension or more");
-  }
+  if (context.input(kValues).rank() == 0) return ShapeError(kValues, "values", "a scalar", "one dimension or more");
   for (size_t i = 0; i < partitions_.size(); ++i) {
     const int input = kFirstPartition + static_cast<int>(i);
     const int rank = partitions_[i] == Partition::kFirstDimSize ? 0 : 1;
     const Tensor& partition = context.input(input);
     if (partition.rank() != rank || (partitions_[i] == Partition::kRowSplits && partition.num_elements() == 0)) {
-      return Error(ErrorCode::kOpShape)
-          .Input(input, "row_partition_tensors")
-          .Found(partition.shape().ToString())
-          .Expected(rank == 0 ? "a scalar" : "a vector that is not empty");
+      return ShapeError(input, "row_partition_tensors", partition.shape(),
+                        rank == 0 ? "a scalar" : "a vector that is not empty");
     }
   }
   if (has_size_ && IndexAt(context.input(kFirstPartition), 0) < 0) {
-    return Error(ErrorCode::kOpValue)
-        .Input(kFirstPartition, "row_partition_tensors")
-        .Found(absl::StrCat(IndexAt(context.input(kFirstPartition), 0)))
-        .Expected("a number of rows");
+    return ValueError(kFirstPartition, "row_partition_tensors", IndexAt(context.input(kFirstPartition), 0),
+                      "a number of rows");
   }
   return absl::OkStatus();
 }
@@ -125,10 +120,9 @@ absl::StatusOr<IndexVector> RaggedToTensorKernel::OutputDims(const KernelContext
   const int rank = ragged_rank() + values.rank();
   IndexVector dims(static_cast<size_t>(rank), -1);
   if (wanted.rank() == 0 ? IndexAt(wanted, 0) != -1 : wanted.rank() != 1 || wanted.num_elements() != rank) {
-    return Error(ErrorCode::kOpShape)
-        .Input(kShape, "shape")
-        .Found(wanted.rank() == 0 ? absl::StrCat(IndexAt(wanted, 0)) : wanted.shape().ToString())
-        .Expected(absl::StrCat("-1, or the ", rank, " sizes of the result"));
+    return ShapeError(kShape, "shape",
+                      wanted.rank() == 0 ? absl::StrCat(IndexAt(wanted, 0)) : wanted.shape().ToString(),
+                      absl::StrCat("-1, or the ", rank, " sizes of the result"));
   }
   for (int axis = 0; axis < rank; ++axis) {
     int64_t& dim = dims[static_cast<size_t>(axis)];
@@ -146,11 +140,10 @@ absl::StatusOr<IndexVector> RaggedToTensorKernel::OutputDims(const KernelContext
     } else if (dim >= 0) {
       continue;
     }
-    return Error(ErrorCode::kOpShape)
-        .Input(kShape, "shape")
-        .Found(absl::StrCat(dim, " for axis ", axis))
-        .Expected(axis > ragged_rank() ? absl::StrCat("-1, or ", values.dim(axis - ragged_rank()), " as values have")
-                                       : "-1 or a size");
+    return ShapeError(kShape, "shape", absl::StrCat(dim, " for axis ", axis),
+                      axis > ragged_rank()
+                          ? absl::StrCat("-1, or ", values.dim(axis - ragged_rank()), " as values have")
+                          : "-1 or a size");
   }
   return dims;
 }
@@ -166,10 +159,8 @@ absl::StatusOr<Tensor> RaggedToTensorKernel::PlaceSplits(KernelContext& context,
       before = split;
       continue;
     }
-    return Error(ErrorCode::kOpValue)
-        .Input(input, "row_partition_tensors")
-        .Found(absl::StrCat(split, " as split ", i, " of ", rows + 1))
-        .Expected(absl::StrCat("ascending splits from 0 on, of at most ", above.num_elements(), " rows"));
+    return ValueError(input, "row_partition_tensors", absl::StrCat(split, " as split ", i, " of ", rows + 1),
+                      absl::StrCat("ascending splits from 0 on, of at most ", above.num_elements(), " rows"));
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({before}));
   SLUICE_ASSIGN_OR_RETURN(Tensor places, context.AllocateTemp(DType::kInt64, shape));
@@ -192,10 +183,8 @@ absl::StatusOr<Tensor> RaggedToTensorKernel::PlaceRowids(KernelContext& context,
   for (int64_t i = 0; i < ids.num_elements(); ++i) {
     const int64_t id = IndexAt(ids, i);
     if (id < 0 || id >= above.num_elements()) {
-      return Error(ErrorCode::kOpValue)
-          .Input(input, "row_partition_tensors")
-          .Found(absl::StrCat(id, " as row id ", i))
-          .Expected(absl::StrCat("0 to ", above.num_elements() - 1));
+      return ValueError(input, "row_partition_tensors", absl::StrCat(id, " as row id ", i),
+                        absl::StrCat("0 to ", above.num_elements() - 1));
     }
     column = i > 0 && id == IndexAt(ids, i - 1) ? column + 1 : 0;
     const int64_t first = above.flat<int64_t>()[static_cast<size_t>(id)];
@@ -221,10 +210,8 @@ absl::Status RaggedToTensorKernel::Fill(KernelContext& context, const Shape& row
     fits = own == 1 || own == row.dim(row.rank() - otherwise.rank() + axis);
   }
   if (!fits) {
-    return Error(ErrorCode::kOpShape)
-        .Input(kDefault, "default_value")
-        .Found(otherwise.shape().ToString())
-        .Expected(absl::StrCat("a shape that is broadcast to ", row.ToString(), ", a row of the values"));
+    return ShapeError(kDefault, "default_value", otherwise.shape(),
+                      absl::StrCat("a shape that is broadcast to ", row.ToString(), ", a row of the values"));
   }
   if (out->num_elements() == 0) return absl::OkStatus();
   // Which element of the default stands at each place of a row.
@@ -279,10 +266,8 @@ absl::Status RaggedToTensorKernel::Compute(KernelContext& context) const {
     SLUICE_ASSIGN_OR_RETURN(places, PlaceRows(context, axis, places, step, most));
   }
   if (places.num_elements() != values.dim(0)) {
-    return Error(ErrorCode::kOpShape)
-        .Input(kValues, "values")
-        .Found(values.shape().ToString())
-        .Expected(absl::StrCat(places.num_elements(), " rows, as the partitions say"));
+    return ShapeError(kValues, "values", values.shape(),
+                      absl::StrCat(places.num_elements(), " rows, as the partitions say"));
   }
   DispatchMoved(values.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;

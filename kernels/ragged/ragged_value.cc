@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/lists/nested_tensors.h"
 
 namespace sluice {
@@ -18,10 +19,9 @@ absl::StatusOr<Variant> AddRagged(const KernelContext& context, const VariantObj
     fits = x.dtype() == y.dtype() && x.shape() == y.shape() && x.bytes() == y.bytes();
   }
   if (!fits) {
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat("ragged tensors of ", DTypeName(a.values().dtype()), " with ", a.splits().size(),
-                            " ragged axes and of ", DTypeName(b.values().dtype()), " with ", b.splits().size()))
-        .Expected("equal dtypes, axes and row splits");
+    return ValueError(absl::StrCat("ragged tensors of ", DTypeName(a.values().dtype()), " with ", a.splits().size(),
+                                   " ragged axes and of ", DTypeName(b.values().dtype()), " with ", b.splits().size()),
+                      "equal dtypes, axes and row splits");
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor sum, SumOf(context, a.values(), b.values()));
   return Variant(MakeCounted<RaggedValue>(a.splits(), std::move(sum)));

@@ -14,6 +14,7 @@
 #include "graph/value/variant.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -56,12 +57,7 @@ class ToVariantKernel : public Kernel {
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    if (cannot_divide_) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("RAGGED_RANK")
-          .Found("0")
-          .Expected("1 or more, as attr batched_input is true");
-    }
+    if (cannot_divide_) return AttrError("RAGGED_RANK", "0", "1 or more, as attr batched_input is true");
     if (splits_.count > 0) {
       SLUICE_RETURN_IF_ERROR(CheckRowSplits(context, splits_, "rt_nested_splits", splits_.count, SplitsRule::kAll));
     }
@@ -133,11 +129,10 @@ class FromVariantKernel : public Kernel {
     int64_t inner = inner_rank_;
     if (inner < 0) inner = rank_ == 0 ? 0 : rank_ - input.rank();
     if (inner < 0 || ((rank_ != 0 || inner != 0) && rank_ - inner != input.rank())) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "encoded_ragged")
-          .Found(
-              absl::StrCat("rank ", input.rank(), ", input_ragged_rank ", inner_rank_, ", output_ragged_rank ", rank_))
-          .Expected("ranks that add up: output_ragged_rank = input_ragged_rank + rank");
+      return ValueError(
+          0, "encoded_ragged",
+          absl::StrCat("rank ", input.rank(), ", input_ragged_rank ", inner_rank_, ", output_ragged_rank ", rank_),
+          "ranks that add up: output_ragged_rank = input_ragged_rank + rank");
     }
     SLUICE_ASSIGN_OR_RETURN(const Pieces pieces, ReadPieces(context, inner));
     if (input.rank() == 0) {
@@ -158,10 +153,7 @@ class FromVariantKernel : public Kernel {
     for (const Variant& element : context.input(0).flat<Variant>()) {
       const RaggedValue* const piece = element.Get<RaggedValue>();
       const auto wrong = [&pieces](absl::string_view found, absl::string_view expected) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0, "encoded_ragged")
-            .Found(absl::StrCat(found, " in element ", pieces.size()))
-            .Expected(expected);
+        return ValueError(0, "encoded_ragged", absl::StrCat(found, " in element ", pieces.size()), expected);
       };
       if (piece == nullptr) {
         return wrong(element.has_value() ? absl::StrCat("a ", element.type_name()) : "no value", "a ragged tensor");
@@ -192,11 +184,10 @@ class FromVariantKernel : public Kernel {
       const absl::Span<const int64_t> own = piece->values().shape().dims();
       const size_t skipped = rank_ > 0 ? 1 : 0;
       if (!std::equal(dims.begin() + 1, dims.end(), own.begin() + skipped, own.end())) {
-        return Error(ErrorCode::kOpShapes)
-            .Input(0, "encoded_ragged")
-            .Found(absl::StrCat("values ", piece->values().shape().ToString(), " and ",
-                                pieces[0]->values().shape().ToString()))
-            .Expected(rank_ > 0 ? "equal sizes but of the first axis" : "equal shapes");
+        return ShapesError(0, "encoded_ragged",
+                           absl::StrCat("values ", piece->values().shape().ToString(), " and ",
+                                        pieces[0]->values().shape().ToString()),
+                           rank_ > 0 ? "equal sizes but of the first axis" : "equal shapes");
       }
       if (!CheckedAdd(dims[0], rank_ > 0 ? own[0] : 1, &dims[0])) {
         return Error(ErrorCode::kOpTooLarge).Text("no rows of the result can be counted");
@@ -276,24 +267,18 @@ class FromVariantKernel : public Kernel {
 absl::StatusOr<int64_t> SizeOfRow(const KernelContext& context, const Tensor* grad, int64_t i, const Shape& shape) {
   if (grad != nullptr) {
     if (grad->dtype() == context.output_type(0)) return grad->num_elements();
-    return Error(ErrorCode::kOpValue)
-        .Input(0, "encoded_ragged_grad")
-        .Found(absl::StrCat(DTypeName(grad->dtype()), " in element ", i))
-        .Expected(DTypeName(context.output_type(0)));
+    return ValueError(0, "encoded_ragged_grad", absl::StrCat(DTypeName(grad->dtype()), " in element ", i),
+                      DTypeName(context.output_type(0)));
   }
   const Tensor& splits = context.input(1);
   if (i + 1 >= splits.num_elements() || shape.rank() == 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "row_splits")
-        .Found(splits.shape().ToString())
-        .Expected(absl::StrCat("splits of ", context.input(0).num_elements(), " rows"));
+    return ShapeError(1, "row_splits", splits.shape(),
+                      absl::StrCat("splits of ", context.input(0).num_elements(), " rows"));
   }
   const int64_t begin = IndexAt(splits, i), end = IndexAt(splits, i + 1);
   if (begin < 0 || end < begin || end > shape.dim(0)) {
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "row_splits")
-        .Found(absl::StrCat(begin, " to ", end, " as row ", i))
-        .Expected(absl::StrCat("rows that ascend up to ", shape.dim(0)));
+    return ValueError(1, "row_splits", absl::StrCat(begin, " to ", end, " as row ", i),
+                      absl::StrCat("rows that ascend up to ", shape.dim(0)));
   }
   return (end - begin) * SizeOfAxes(shape, 1, shape.rank());
 }
@@ -317,9 +302,8 @@ absl::Status ToVariantGradient(KernelContext& context) {
     return absl::OkStatus();
   }
   if (missing != 0) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat(missing < 0 ? "more" : "fewer", " elements of gradients"))
-        .Expected(absl::StrCat(shape.num_elements(), ", as the values have"));
+    return ShapesError(absl::StrCat(missing < 0 ? "more" : "fewer", " elements of gradients"),
+                       absl::StrCat(shape.num_elements(), ", as the values have"));
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
   int64_t at = 0;

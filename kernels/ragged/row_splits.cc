@@ -3,24 +3,18 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
 
 absl::Status CheckOne(const Tensor& splits, int input, absl::string_view name, int64_t rows, SplitsRule rule) {
   if (splits.rank() != 1 || splits.num_elements() == 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input, name)
-        .Found(splits.shape().ToString())
-        .Expected("a vector of one element or more");
+    return ShapeError(input, name, splits.shape(), "a vector of one element or more");
   }
   const auto bad = [&](int64_t i, absl::string_view expected) {
-    return Error(ErrorCode::kOpValue)
-        .Input(input, name)
-        .Found(absl::StrCat(IndexAt(splits, i), " as split ", i))
-        .Expected(expected);
+    return ValueError(input, name, absl::StrCat(IndexAt(splits, i), " as split ", i), expected);
   };
   const int64_t last = splits.num_elements() - 1;
   int64_t before = 0;
@@ -40,9 +34,7 @@ absl::Status CheckOne(const Tensor& splits, int input, absl::string_view name, i
 
 absl::Status CheckRowSplits(const KernelContext& context, ArgRange splits, absl::string_view name, int values,
                             SplitsRule rule) {
-  if (context.input(values).rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(values).Found("a scalar").Expected("rows, one dimension or more");
-  }
+  if (context.input(values).rank() == 0) return ShapeError(values, "", "a scalar", "rows, one dimension or more");
   int64_t rows = context.input(values).dim(0);
   for (int i = splits.first + splits.count - 1; i >= splits.first; --i) {
     const absl::Status status = CheckOne(context.input(i), i, name, rows, rule);

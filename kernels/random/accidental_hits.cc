@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/random/families.h"
@@ -43,17 +44,10 @@ class AccidentalHitsKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& classes = context.input(0);
     if (classes.rank() != 2 || classes.dim(1) != num_true_ || classes.dim(0) > std::numeric_limits<int32_t>::max()) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "true_classes")
-          .Found(classes.shape().ToString())
-          .Expected(absl::StrCat("a matrix of ", num_true_, " columns, as attr num_true says"));
+      return ShapeError(0, "true_classes", classes.shape(),
+                        absl::StrCat("a matrix of ", num_true_, " columns, as attr num_true says"));
     }
-    if (context.input(1).rank() != 1) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1, "sampled_candidates")
-          .Found(context.input(1).shape().ToString())
-          .Expected("a vector");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckVector(context, 1, "sampled_candidates"));
     const std::vector<Hit> hits = FindHits(classes, context.input(1).flat<int64_t>());
     const Shape shape = Shape::Of({static_cast<int64_t>(hits.size())});
     SLUICE_ASSIGN_OR_RETURN(Tensor* const rows, context.AllocateOutput(0, shape));

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/check.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -24,9 +24,7 @@ absl::StatusOr<BatchParameters> BatchParameters::Make(absl::Span<const Shape* co
       const int64_t size = shape.dim(axis);
       if (size == 1) continue;
       if (to.size != 1 && to.size != size) {
-        return Error(ErrorCode::kOpShapes)
-            .Found(absl::StrCat("parameters of sizes ", to.size, " and ", size))
-            .Expected("equal sizes, or 1");
+        return ShapesError(absl::StrCat("parameters of sizes ", to.size, " and ", size), "equal sizes, or 1");
       }
       to.size = size;
       to.strides[tensor] = stride;

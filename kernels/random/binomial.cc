@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/random/batch_parameters.h"
@@ -139,7 +140,7 @@ bool DrawBatch(double count, double prob, DType dtype, const Philox& first, int6
 }
 
 absl::Status BadParameter(int input, absl::string_view name, double found, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue).Input(input, name).Found(absl::StrCat(found)).Expected(expected);
+  return ValueError(input, name, found, expected);
 }
 
 // Parameters in inputs `input` and `input` + 1.

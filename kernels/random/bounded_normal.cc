@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/random/bits_to_float.h"
 #include "kernels/random/normal_pair.h"
 #include "kernels/random/rounded_half.h"
@@ -181,10 +182,9 @@ class BatchSampler {
 };
 
 absl::Status BadParameters(int first_input, const double (&found)[4]) {
-  return Error(ErrorCode::kOpValue)
-      .Input(first_input + 1)
-      .Found(absl::StrCat("deviation ", found[1], " and bounds ", found[2], " and ", found[3]))
-      .Expected("a deviation above 0 and a lower bound below the upper one, not both infinite");
+  return ValueError(first_input + 1, "",
+                    absl::StrCat("deviation ", found[1], " and bounds ", found[2], " and ", found[3]),
+                    "a deviation above 0 and a lower bound below the upper one, not both infinite");
 }
 
 // Fills `out`, whose elements are of type In, with numbers that are computed in T.

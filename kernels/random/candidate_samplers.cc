@@ -13,6 +13,7 @@
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -46,17 +47,12 @@ absl::StatusOr<SamplerAttrs> ReadAttrs(const KernelConstruction& construction) {
 // The true classes: a matrix of num_true columns, of classes below `range`.
 absl::Status CheckTrueClasses(const Tensor& classes, int64_t num_true, int64_t range) {
   if (classes.rank() != 2 || classes.dim(1) != num_true) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "true_classes")
-        .Found(classes.shape().ToString())
-        .Expected(absl::StrCat("a matrix of ", num_true, " columns, as attr num_true says"));
+    return ShapeError(0, "true_classes", classes.shape(),
+                      absl::StrCat("a matrix of ", num_true, " columns, as attr num_true says"));
   }
   for (const int64_t value : classes.flat<int64_t>()) {
     if (value >= 0 && value < range) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(0, "true_classes")
-        .Found(absl::StrCat(value))
-        .Expected(absl::StrCat("0 to ", range - 1));
+    return ValueError(0, "true_classes", value, absl::StrCat("0 to ", range - 1));
   }
   return absl::OkStatus();
 }
@@ -92,10 +88,8 @@ class CandidateSamplerKernel final : public GeneratorKernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_RETURN_IF_ERROR(CheckTrueClasses(context.input(0), attrs_.num_true, sampler_->range()));
     if (attrs_.is_unique && attrs_.num_sampled > sampler_->NumPossible()) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("num_sampled")
-          .Found(absl::StrCat(attrs_.num_sampled, " different classes"))
-          .Expected(absl::StrCat("at most ", sampler_->NumPossible(), ", as many as can be drawn"));
+      return AttrError("num_sampled", absl::StrCat(attrs_.num_sampled, " different classes"),
+                       absl::StrCat("at most ", sampler_->NumPossible(), ", as many as can be drawn"));
     }
     SLUICE_ASSIGN_OR_RETURN(const Outputs outputs, AllocateOutputs(context, attrs_.num_sampled));
     // TensorFlow's guess of 2048 words for a sample.
@@ -133,10 +127,8 @@ class CandidateSamplerKernel final : public GeneratorKernel {
       do {
         if ((tries & kPollMask) == kPollMask && workers.MustStop()) return workers.WhyStopped();
         if (++tries > kMaxTries) {
-          return Error(ErrorCode::kOpAttr)
-              .Attr("num_sampled")
-              .Found(absl::StrCat(sampled.size(), " different classes"))
-              .Expected("fewer: some classes are nearly never drawn");
+          return AttrError("num_sampled", absl::StrCat(sampled.size(), " different classes"),
+                           "fewer: some classes are nearly never drawn");
         }
         place = sampler_->Sample(words);
       } while (!seen.insert(place).second);
@@ -189,12 +181,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeRangeSampler(const KernelConstructio
   SLUICE_ASSIGN_OR_RETURN(const int64_t range, construction.Get<int64_t>("range_max"));
   const int64_t largest =
       kNew == &NewLearningSampler ? std::numeric_limits<int32_t>::max() - 1 : std::numeric_limits<int64_t>::max();
-  if (range < 1 || range > largest) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("range_max")
-        .Found(absl::StrCat(range))
-        .Expected(absl::StrCat("1 to ", largest));
-  }
+  if (range < 1 || range > largest) return AttrError("range_max", range, absl::StrCat("1 to ", largest));
   return std::make_unique<CandidateSamplerKernel>(attrs, kNew(range));
 }
 

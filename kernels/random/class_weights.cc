@@ -7,9 +7,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -30,10 +30,8 @@ absl::StatusOr<std::vector<float>> ReadVocabulary(const std::string& path) {
     if (comma != absl::string_view::npos) line.remove_prefix(comma + 1);
     float weight;
     if (!absl::SimpleAtof(line, &weight)) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("vocab_file")
-          .Found(absl::StrCat("line ", weights.size() + 1, " without a weight"))
-          .Expected("a number after the last comma");
+      return AttrError("vocab_file", absl::StrCat("line ", weights.size() + 1, " without a weight"),
+                       "a number after the last comma");
     }
     weights.push_back(weight);
   }
@@ -41,7 +39,7 @@ absl::StatusOr<std::vector<float>> ReadVocabulary(const std::string& path) {
 }
 
 absl::Status BadAttr(absl::string_view attr, const std::string& found, absl::string_view expected) {
-  return Error(ErrorCode::kOpAttr).Attr(attr).Found(found).Expected(expected);
+  return AttrError(attr, found, expected);
 }
 
 absl::Status CheckShards(const ClassWeightAttrs& attrs) {

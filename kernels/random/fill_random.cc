@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/random/bits_to_float.h"
 #include "kernels/random/normal_pair.h"
 #include "kernels/random/philox_words.h"
@@ -157,22 +157,10 @@ absl::Status FillRandomInts(const Workers& workers, const Philox& first, const I
 }
 
 absl::StatusOr<IntRange> ReadIntRange(const KernelContext& context, int input, bool is_empty) {
-  constexpr absl::string_view kNames[] = {"minval", "maxval"};
-  for (int i = 0; i < 2; ++i) {
-    if (context.input(input + i).rank() != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(input + i, kNames[i])
-          .Found(context.input(input + i).shape().ToString())
-          .Expected("a scalar");
-    }
-  }
-  const int64_t low = IndexAt(context.input(input), 0);
-  const int64_t high = IndexAt(context.input(input + 1), 0);
+  SLUICE_ASSIGN_OR_RETURN(const int64_t low, ReadScalar(context, input, "minval"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t high, ReadScalar(context, input + 1, "maxval"));
   if (low >= high && !is_empty) {
-    return Error(ErrorCode::kOpValue)
-        .Input(input + 1, "maxval")
-        .Found(absl::StrCat("minval ", low, " and maxval ", high))
-        .Expected("minval < maxval");
+    return ValueError(input + 1, "maxval", absl::StrCat("minval ", low, " and maxval ", high), "minval < maxval");
   }
   return IntRange{static_cast<uint64_t>(low), static_cast<uint64_t>(high) - static_cast<uint64_t>(low)};
 }

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -80,9 +80,7 @@ absl::Status DrawGamma(const KernelContext& context, const Philox& first, int al
   const Tensor& alphas = context.input(alpha_input);
   const auto draw = [&](int64_t parameter, int64_t number, absl::Span<double> samples) -> absl::Status {
     const double alpha = NumberAt(alphas, parameter);
-    if (!GammaSampler::Takes(alpha)) {
-      return Error(ErrorCode::kOpValue).Input(alpha_input, "alpha").Found(absl::StrCat(alpha)).Expected("0 or more");
-    }
+    if (!GammaSampler::Takes(alpha)) return ValueError(alpha_input, "alpha", alpha, "0 or more");
     const GammaSampler sampler(alpha);
     for (double& sample : samples) sample = sampler.Draw(GeneratorOfNumber(first, number++, kBlocksPerNumber));
     return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/random/stateless_generator.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
@@ -22,18 +23,12 @@ absl::Status CheckState(const Tensor& state) {
 }
 
 absl::StatusOr<RandomAlgorithm> ReadAlgorithm(const KernelContext& context, int input, absl::string_view name) {
-  const Tensor& number = context.input(input);
-  if (number.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(input, name).Found(number.shape().ToString()).Expected("a scalar");
-  }
-  return static_cast<RandomAlgorithm>(IndexAt(number, 0));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t number, ReadScalar(context, input, name));
+  return static_cast<RandomAlgorithm>(number);
 }
 
 absl::Status BadAlgorithm(int input, absl::string_view name, RandomAlgorithm found, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue)
-      .Input(input, name)
-      .Found(absl::StrCat("algorithm ", static_cast<int64_t>(found)))
-      .Expected(expected);
+  return ValueError(input, name, absl::StrCat("algorithm ", static_cast<int64_t>(found)), expected);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -82,7 +83,7 @@ absl::StatusOr<int64_t> CountOf(const KernelContext& context, int input, absl::s
   if ((shape.rank() == row_rank || is_list) && (row_rank == 0 || shape.dim(shape.rank() - 1) == 3)) {
     return is_list ? shape.dim(0) : 1;
   }
-  return Error(ErrorCode::kOpShape).Input(input, name).Found(shape.ToString()).Expected(expected);
+  return ShapeError(input, name, shape, expected);
 }
 
 // One index for each of several shuffles, or several indices of one.
@@ -92,10 +93,7 @@ class RandomIndexShuffleKernel final : public Kernel {
     constexpr int64_t kMaxRounds = 1024;
     SLUICE_ASSIGN_OR_RETURN(const int64_t rounds, construction.Get<int64_t>("rounds"));
     if (rounds < 4 || rounds > kMaxRounds || rounds % 2 != 0) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("rounds")
-          .Found(absl::StrCat(rounds))
-          .Expected(absl::StrCat("an even number from 4 to ", kMaxRounds));
+      return AttrError("rounds", rounds, absl::StrCat("an even number from 4 to ", kMaxRounds));
     }
     return std::make_unique<RandomIndexShuffleKernel>(static_cast<int>(rounds));
   }
@@ -108,10 +106,8 @@ class RandomIndexShuffleKernel final : public Kernel {
     const int64_t count = indices != 1 ? indices : seeds != 1 ? seeds : maxima;
     for (const auto& [input, found] : {std::pair(0, indices), std::pair(1, seeds), std::pair(2, maxima)}) {
       if (found == 1 || found == count) continue;
-      return Error(ErrorCode::kOpShapes)
-          .Input(input)
-          .Found(absl::StrCat(found, " for ", count, " shuffles"))
-          .Expected("1, or as many as there are others");
+      return ShapesError(input, "", absl::StrCat(found, " for ", count, " shuffles"),
+                         "1, or as many as there are others");
     }
     const bool is_scalar = context.input(0).rank() == 0 && context.input(1).rank() == 1 && context.input(2).rank() == 0;
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, is_scalar ? Shape() : Shape::Of({count})));
@@ -132,10 +128,10 @@ class RandomIndexShuffleKernel final : public Kernel {
         const uint64_t max_index = BitsAt(context.input(2), lists.max_index ? i : 0);
         const bool is_negative = IsSigned(out->dtype()) && static_cast<int64_t>(index) < 0;
         if (is_negative || index > max_index || (IsSigned(out->dtype()) && static_cast<int64_t>(max_index) < 0)) {
-          return Error(ErrorCode::kOpValue)
-              .Input(0, "index")
-              .Found(absl::StrCat(static_cast<int64_t>(index), " with max_index ", static_cast<int64_t>(max_index)))
-              .Expected("0 to max_index");
+          return ValueError(
+              0, "index",
+              absl::StrCat(static_cast<int64_t>(index), " with max_index ", static_cast<int64_t>(max_index)),
+              "0 to max_index");
         }
         SimonCipher::Key key;
         for (int64_t k = 0; k < 3; ++k) {

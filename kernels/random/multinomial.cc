@@ -11,6 +11,8 @@
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_type.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -34,35 +36,18 @@ struct Draws {
 absl::StatusOr<Draws> ReadSizes(const KernelContext& context) {
   const Tensor& logits = context.input(0);
   if (logits.rank() != 2 || logits.dim(1) == 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "logits")
-        .Found(logits.shape().ToString())
-        .Expected("a matrix of one class or more");
+    return ShapeError(0, "logits", logits.shape(), "a matrix of one class or more");
   }
-  if (context.input(1).rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "num_samples")
-        .Found(context.input(1).shape().ToString())
-        .Expected("a scalar");
-  }
-  const int64_t samples = IndexAt(context.input(1), 0);
-  if (samples < 0) {
-    return Error(ErrorCode::kOpValue).Input(1, "num_samples").Found(absl::StrCat(samples)).Expected("0 or more");
-  }
+  SLUICE_ASSIGN_OR_RETURN(const int64_t samples, ReadCount(context, 1, "num_samples"));
   return Draws{logits.dim(0), logits.dim(1), samples};
 }
-
-double Wide(Half value) { return static_cast<double>(static_cast<float>(value)); }
-double Wide(BFloat16 value) { return static_cast<double>(static_cast<float>(value)); }
-double Wide(float value) { return static_cast<double>(value); }
-double Wide(double value) { return value; }
 
 // Sums of the probabilities up to each class, not normalized; logits that are not finite add nothing. The whole sum.
 template <typename T>
 double SumProbabilities(const T* logits, int64_t classes, double* sums) {
   double largest = std::numeric_limits<double>::lowest();
   for (int64_t i = 0; i < classes; ++i) {
-    sums[i] = Wide(logits[i]);
+    sums[i] = ToDouble(logits[i]);
     if (std::isfinite(sums[i])) largest = std::max(largest, sums[i]);
   }
   double total = 0.0;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -33,9 +34,7 @@ class ParameterizedNormalKernel final : public GeneratorKernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 0, "shape"));
-    if (shape.rank() == 0) {
-      return Error(ErrorCode::kOpShape).Input(0, "shape").Found("no sizes").Expected("one or more");
-    }
+    if (shape.rank() == 0) return ShapeError(0, "shape", "no sizes", "one or more");
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, shape));
     const BoundedNormalInputs inputs = ReadInputs(context, 1);
     SLUICE_ASSIGN_OR_RETURN(const BoundedNormalBatches batches, CutBatches(inputs, *out));
@@ -56,10 +55,8 @@ class ParameterizedNormalKernel final : public GeneratorKernel {
       const bool fits = parameter.rank() <= 1 && (parameter.num_elements() == 1 || parameter.dim(0) == out.dim(0));
       is_one = is_one && parameter.rank() == 0;
       if (fits) continue;
-      return Error(ErrorCode::kOpShapes)
-          .Input(inputs.first_input + i, kParameterNames[i])
-          .Found(parameter.shape().ToString())
-          .Expected(absl::StrCat("a scalar, or a vector of 1 or ", out.dim(0)));
+      return ShapesError(inputs.first_input + i, kParameterNames[i], parameter.shape(),
+                         absl::StrCat("a scalar, or a vector of 1 or ", out.dim(0)));
     }
     constexpr int64_t kSamples = 100;
     if (is_one) return BoundedNormalBatches{(out.num_elements() + kSamples - 1) / kSamples, kSamples, false};

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -83,7 +84,7 @@ class RejectionSampler {
 };
 
 absl::Status BadRate(int input, double rate, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue).Input(input, "rate").Found(absl::StrCat(rate)).Expected(expected);
+  return ValueError(input, "rate", rate, expected);
 }
 
 absl::Status DrawPoisson(const KernelContext& context, const Philox& first, int rate_input, Tensor* out) {

@@ -8,6 +8,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_type.h"
 #include "kernels/random/fill_random.h"
 #include "kernels/random/stateless_generator.h"
 
@@ -93,12 +94,7 @@ double NumberAt(const Tensor& tensor, int64_t i) {
   double number = 0.0;
   const bool is_known = DispatchDType<SampleTypes>(tensor.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
-    const T value = static_cast<const T*>(tensor.raw_data())[i];
-    if constexpr (std::is_class_v<T>) {
-      number = static_cast<double>(static_cast<float>(value));
-    } else {
-      number = static_cast<double>(value);
-    }
+    number = ToDouble(static_cast<const T*>(tensor.raw_data())[i]);
   });
   SLUICE_DCHECK(is_known);
   return number;

@@ -4,6 +4,7 @@
 
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/random/families.h"
@@ -41,9 +42,7 @@ template <bool kReads>
 absl::Status Skip(KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(CheckAlgorithm(context, 1, kReads ? "alg" : "algorithm"));
   const Tensor& delta = context.input(2);
-  if (delta.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(2, "delta").Found(delta.shape().ToString()).Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "delta"));
   uint64_t numbers;  // A negative one of int64 goes back.
   std::memcpy(&numbers, delta.raw_data(), sizeof(numbers));
   SLUICE_ASSIGN_OR_RETURN(const Philox before, TakeFromVariable(context, numbers * kBlocksPerNumber));

@@ -2,9 +2,9 @@
 #include <limits>
 #include <memory>
 
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/reduce/families.h"
@@ -31,7 +31,7 @@ bool Beats(V a, V b) {
 // Sets best and index of columns [0, width): the first of equals.
 template <bool kMax, typename T>
 void SearchColumns(const T* x, const SearchPlan& plan, int64_t width, int64_t* index) {
-  using V = reduce_internal::CarriedAs<T>;
+  using V = ComputeType<T>;
   using Limits = std::numeric_limits<V>;
   V best[kColumns];
   // As in TensorFlow, of finite numbers only: nothing is below lowest(), so that -inf and lowest() are equals.
@@ -50,7 +50,7 @@ void SearchColumns(const T* x, const SearchPlan& plan, int64_t width, int64_t* i
 // The first of the furthest of `size` elements side by side.
 template <bool kMax, typename T>
 int64_t SearchRow(const T* x, int64_t size) {
-  using V = reduce_internal::CarriedAs<T>;
+  using V = ComputeType<T>;
   constexpr int64_t kLanes = 16;
   const V start = kMax ? std::numeric_limits<V>::lowest() : std::numeric_limits<V>::max();
   V best[kLanes];
@@ -75,27 +75,12 @@ int64_t SearchRow(const T* x, int64_t size) {
   return 0;  // The values changed during the call: they came through a reference.
 }
 
-void Store(Tensor& output, int64_t at, int64_t value) {
-  switch (output.dtype()) {
-    case DType::kInt64:
-      output.flat<int64_t>()[static_cast<size_t>(at)] = value;
-      return;
-    case DType::kInt32:
-      output.flat<int32_t>()[static_cast<size_t>(at)] = static_cast<int32_t>(value);
-      return;
-    case DType::kInt16:
-      output.flat<int16_t>()[static_cast<size_t>(at)] = static_cast<int16_t>(value);
-      return;
-    default:
-      output.flat<uint16_t>()[static_cast<size_t>(at)] = static_cast<uint16_t>(value);
-  }
-}
-
 template <bool kMax, typename T>
 void Search(const KernelContext& context, const SearchPlan& plan, const T* x, Tensor& output) {
   if (plan.inner == 1) {
     return context.ParallelFor(plan.outer, 4.0 + static_cast<double>(plan.size) / 4, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) Store(output, row, SearchRow<kMax>(x + row * plan.size, plan.size));
+      for (int64_t row = begin; row < end; ++row)
+        SetIndexAt(output, row, SearchRow<kMax>(x + row * plan.size, plan.size));
     });
   }
   const int64_t strips = (plan.inner + kColumns - 1) / kColumns;
@@ -107,7 +92,7 @@ void Search(const KernelContext& context, const SearchPlan& plan, const T* x, Te
       const int64_t slab = unit / strips;
       const int64_t width = std::min(kColumns, plan.inner - column);
       SearchColumns<kMax>(x + slab * plan.size * plan.inner + column, plan, width, index);
-      for (int64_t c = 0; c < width; ++c) Store(output, slab * plan.inner + column + c, index[c]);
+      for (int64_t c = 0; c < width; ++c) SetIndexAt(output, slab * plan.inner + column + c, index[c]);
     }
   });
 }
@@ -119,19 +104,9 @@ class ArgExtremeKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
     const Shape& shape = input.shape();
-    if (context.input(1).rank() != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1, "dimension")
-          .Found(context.input(1).shape().ToString())
-          .Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "dimension"));
     SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 1, "dimension", shape.rank()));
-    if (shape.dim(axis) == 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "input")
-          .Found(shape.ToString())
-          .Expected("elements to choose from along the dimension");
-    }
+    if (shape.dim(axis) == 0) return ShapeError(0, "input", shape, "elements to choose from along the dimension");
     IndexVector dims(shape.dims().begin(), shape.dims().end());
     dims.erase(dims.begin() + axis);
     SLUICE_ASSIGN_OR_RETURN(const Shape result, MakeShape(dims));

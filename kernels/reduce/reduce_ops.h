@@ -9,29 +9,20 @@
 #include <limits>
 #include <type_traits>
 
-#include "graph/value/float16.h"
+#include "kernels/element_type.h"
 
 namespace sluice {
 namespace reduce_internal {
 
-template <typename T>
-struct IsComplexType : std::false_type {};
-template <typename V>
-struct IsComplexType<std::complex<V>> : std::true_type {};
-
-// The accumulator type for elements of T: 16-bit floats as float, everything else as itself.
-template <typename T>
-using CarriedAs = std::conditional_t<std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value, float, T>;
-
 // Sums of integers before a division: as wide as there is. Those of 64 bits wrap, as TensorFlow's.
 template <typename T>
-using MeanAcc =
-    std::conditional_t<std::is_integral<T>::value, std::conditional_t<sizeof(T) == 8, uint64_t, int64_t>, CarriedAs<T>>;
+using MeanAcc = std::conditional_t<std::is_integral<T>::value, std::conditional_t<sizeof(T) == 8, uint64_t, int64_t>,
+                                   ComputeType<T>>;
 
 // Sums of squares; integers wrap.
 template <typename T, bool kIsInteger = std::is_integral<T>::value>
 struct SquareAcc {
-  using Type = CarriedAs<T>;
+  using Type = ComputeType<T>;
 };
 template <typename T>
 struct SquareAcc<T, true> {
@@ -44,7 +35,7 @@ struct SquareAcc<T, true> {
 template <typename Element>
 struct SumOp {
   using T = Element;
-  using Acc = reduce_internal::CarriedAs<T>;
+  using Acc = ComputeType<T>;
   static Acc Identity() { return Acc(0); }
   static Acc Load(T x) { return static_cast<Acc>(x); }
   static Acc Combine(Acc a, Acc b) { return static_cast<Acc>(a + b); }
@@ -55,13 +46,13 @@ struct SumOp {
 template <typename Element>
 struct ProdOp {
   using T = Element;
-  using Acc = reduce_internal::CarriedAs<T>;
+  using Acc = ComputeType<T>;
   static Acc Identity() { return Acc(1); }
   static Acc Load(T x) { return static_cast<Acc>(x); }
   static Acc Combine(Acc a, Acc b) {
     if constexpr (sizeof(Acc) < sizeof(int)) {
       return static_cast<Acc>(static_cast<unsigned>(a) * static_cast<unsigned>(b));
-    } else if constexpr (reduce_internal::IsComplexType<T>::value) {
+    } else if constexpr (kIsComplex<T>) {
       // Without the special cases of the standard for infinities, as TensorFlow.
       return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
     } else {
@@ -83,7 +74,7 @@ struct MeanOp {
     if constexpr (std::is_integral<T>::value) {
       using Signed = std::conditional_t<sizeof(T) == 8, T, int64_t>;
       return count == 0 ? T(0) : static_cast<T>(static_cast<Signed>(acc) / static_cast<Signed>(count));
-    } else if constexpr (reduce_internal::IsComplexType<T>::value) {
+    } else if constexpr (kIsComplex<T>) {
       // By count + 0i without the special cases of the standard, as TensorFlow: an infinite part makes the other a NaN.
       using V = typename T::value_type;
       const V n = static_cast<V>(count);
@@ -102,7 +93,7 @@ struct EuclideanNormOp {
   using Acc = typename reduce_internal::SquareAcc<T>::Type;
   static Acc Identity() { return Acc(0); }
   static Acc Load(T x) {
-    if constexpr (reduce_internal::IsComplexType<T>::value) {
+    if constexpr (kIsComplex<T>) {
       // Times its conjugate, so that an infinity leaves a NaN in the imaginary part.
       return {x.real() * x.real() + x.imag() * x.imag(), x.imag() * x.real() - x.real() * x.imag()};
     } else {
@@ -126,7 +117,7 @@ struct EuclideanNormOp {
 template <typename Element>
 struct MaxOp {
   using T = Element;
-  using Acc = reduce_internal::CarriedAs<T>;
+  using Acc = ComputeType<T>;
   using Limits = std::numeric_limits<Acc>;
   static Acc Identity() { return Limits::has_infinity ? -Limits::infinity() : Limits::lowest(); }
   static Acc Load(T x) { return static_cast<Acc>(x); }
@@ -137,7 +128,7 @@ struct MaxOp {
 template <typename Element>
 struct MinOp {
   using T = Element;
-  using Acc = reduce_internal::CarriedAs<T>;
+  using Acc = ComputeType<T>;
   using Limits = std::numeric_limits<Acc>;
   static Acc Identity() { return Limits::has_infinity ? Limits::infinity() : Limits::max(); }
   static Acc Load(T x) { return static_cast<Acc>(x); }

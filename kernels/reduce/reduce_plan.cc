@@ -1,8 +1,8 @@
 #include "kernels/reduce/reduce_plan.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -22,10 +22,7 @@ absl::StatusOr<Flags> ReducedAxes(const KernelContext& context, int axes_input, 
   for (const int64_t value : axes) {
     SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(value, rank, axes_input, kName));
     if (reduced[static_cast<size_t>(axis)]) {
-      return Error(ErrorCode::kOpValue)
-          .Input(axes_input, kName)
-          .Found(absl::StrCat("axis ", value, " twice"))
-          .Expected("each axis once");
+      return ValueError(axes_input, kName, absl::StrCat("axis ", value, " twice"), "each axis once");
     }
     reduced[static_cast<size_t>(axis)] = true;
   }

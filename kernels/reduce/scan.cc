@@ -9,6 +9,7 @@
 #include "graph/base/status_macros.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/reduce/families.h"
@@ -25,7 +26,7 @@ constexpr int64_t kRowsBetweenPolls = 1 << 15;
 template <typename Element>
 struct LogSumExpOp {
   using T = Element;
-  using Acc = reduce_internal::CarriedAs<T>;
+  using Acc = ComputeType<T>;
   static Acc Identity() { return -std::numeric_limits<Acc>::infinity(); }
   static Acc Load(T x) { return static_cast<Acc>(x); }
   static Acc Combine(Acc a, Acc b) {
@@ -98,12 +99,7 @@ class ScanKernel final : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     const Shape& shape = context.input(0).shape();
-    if (context.input(1).rank() != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(1, "axis")
-          .Found(context.input(1).shape().ToString())
-          .Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "axis"));
     SLUICE_ASSIGN_OR_RETURN(const int axis, ReadAxis(context, 1, "axis", shape.rank()));
     const ScanPlan plan{SizeOfAxes(shape, 0, axis), shape.dim(axis), SizeOfAxes(shape, axis + 1, shape.rank()),
                         exclusive_, reverse_};

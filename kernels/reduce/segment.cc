@@ -11,6 +11,8 @@
 #include "kernels/array/index_values.h"
 #include "kernels/device/task_runner.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/reduce/families.h"
@@ -66,20 +68,13 @@ struct GroupMean {
   using T = Element;
   using Carried = typename SumOp<T>::Acc;
   static T Identity() { return GroupSum<T>::Identity(); }
-  static T Combine(T a, T b) {
-    if constexpr (std::is_integral<T>::value) {
-      using U = std::make_unsigned_t<T>;
-      return static_cast<T>(GroupSum<U>::Combine(static_cast<U>(a), static_cast<U>(b)));
-    } else {
-      return GroupSum<T>::Combine(a, b);
-    }
-  }
+  static T Combine(T a, T b) { return AddElements()(a, b); }
   static T Finish(T acc, int64_t count) {
     if constexpr (std::is_integral<T>::value) {
       const int64_t wrapped = static_cast<int64_t>(static_cast<T>(count));
       if (wrapped == 0 || wrapped == -1) return wrapped == 0 ? T(0) : static_cast<T>(-static_cast<int64_t>(acc));
       return static_cast<T>(acc / static_cast<T>(count));
-    } else if constexpr (reduce_internal::IsComplexType<T>::value) {
+    } else if constexpr (kIsComplex<T>) {
       return acc / static_cast<typename T::value_type>(count);
     } else {
       return T(static_cast<Carried>(acc) / static_cast<Carried>(T(static_cast<Carried>(count))));
@@ -229,19 +224,14 @@ class SortedSegmentKernel final : public Kernel {
     const Tensor& data = context.input(0);
     const Tensor& ids = context.input(1);
     if (ids.rank() != 1 || data.rank() == 0 || ids.num_elements() != data.dim(0)) {
-      return Error(ErrorCode::kOpShapes)
-          .Input(1, "segment_ids")
-          .Found(absl::StrCat(ids.shape().ToString(), " for data ", data.shape().ToString()))
-          .Expected("a vector with one number per row");
+      return ShapesError(1, "segment_ids", absl::StrCat(ids.shape().ToString(), " for data ", data.shape().ToString()),
+                         "a vector with one number per row");
     }
     SegmentPlan plan;
     for (int64_t i = 0; i < ids.num_elements(); ++i) {
       const int64_t id = IndexAt(ids, i);
       if (id < 0 || id == std::numeric_limits<int64_t>::max() || (i > 0 && id < plan.groups.back())) {
-        return Error(ErrorCode::kOpValue)
-            .Input(1, "segment_ids")
-            .Found(absl::StrCat(id, " at ", i))
-            .Expected("numbers of 0 or more that do not decrease");
+        return ValueError(1, "segment_ids", absl::StrCat(id, " at ", i), "numbers of 0 or more that do not decrease");
       }
       plan.groups.push_back(id);
     }
@@ -271,14 +261,8 @@ class UnsortedSegmentKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& data = context.input(0);
     const Tensor& ids = context.input(1);
-    if (context.input(2).rank() != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(2, "num_segments")
-          .Found(context.input(2).shape().ToString())
-          .Expected("a scalar");
-    }
     SegmentPlan plan;
-    plan.num_groups = IndexAt(context.input(2), 0);
+    SLUICE_ASSIGN_OR_RETURN(plan.num_groups, ReadScalar(context, 2, "num_segments"));
     bool fits = ids.rank() <= data.rank();
     for (int axis = 0; fits && axis < ids.rank(); ++axis) fits = ids.dim(axis) == data.dim(axis);
     if (!fits || plan.num_groups < 0) {
@@ -290,10 +274,8 @@ class UnsortedSegmentKernel final : public Kernel {
     for (int64_t i = 0; i < ids.num_elements(); ++i) {
       const int64_t id = IndexAt(ids, i);
       if (id >= plan.num_groups && data.num_elements() > 0) {
-        return Error(ErrorCode::kOpValue)
-            .Input(1, "segment_ids")
-            .Found(absl::StrCat(id, " at ", i))
-            .Expected(absl::StrCat("numbers below ", plan.num_groups));
+        return ValueError(1, "segment_ids", absl::StrCat(id, " at ", i),
+                          absl::StrCat("numbers below ", plan.num_groups));
       }
       plan.groups.push_back(id < plan.num_groups ? std::max<int64_t>(id, -1) : -1);
     }

@@ -5,6 +5,7 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/math/channels.h"
@@ -20,17 +21,16 @@ namespace {
 // wrap.
 template <typename T>
 using WideAcc =
-    std::conditional_t<std::is_integral<T>::value, T,
-                       std::conditional_t<reduce_internal::IsComplexType<T>::value, std::complex<double>, double>>;
+    std::conditional_t<std::is_integral<T>::value, T, std::conditional_t<kIsComplex<T>, std::complex<double>, double>>;
 
 template <typename Element>
 struct WideSumOp {
   using T = Element;
   using Acc = WideAcc<T>;
   static Acc Identity() { return Acc(0); }
-  static Acc Load(T x) { return static_cast<Acc>(static_cast<reduce_internal::CarriedAs<T>>(x)); }
+  static Acc Load(T x) { return static_cast<Acc>(static_cast<ComputeType<T>>(x)); }
   static Acc Combine(Acc a, Acc b) { return static_cast<Acc>(a + b); }
-  static T Finish(Acc acc, int64_t) { return static_cast<T>(static_cast<reduce_internal::CarriedAs<T>>(acc)); }
+  static T Finish(Acc acc, int64_t) { return static_cast<T>(static_cast<ComputeType<T>>(acc)); }
 };
 
 // Half the sum of the squares.
@@ -40,11 +40,11 @@ struct HalfSquaresOp {
   using Acc = double;
   static Acc Identity() { return 0.0; }
   static Acc Load(T x) {
-    const double wide = static_cast<double>(static_cast<reduce_internal::CarriedAs<T>>(x));
+    const double wide = static_cast<double>(static_cast<ComputeType<T>>(x));
     return wide * wide;
   }
   static Acc Combine(Acc a, Acc b) { return a + b; }
-  static T Finish(Acc acc, int64_t) { return static_cast<T>(static_cast<reduce_internal::CarriedAs<T>>(0.5 * acc)); }
+  static T Finish(Acc acc, int64_t) { return static_cast<T>(static_cast<ComputeType<T>>(0.5 * acc)); }
 };
 
 // --- BiasAddGrad -------------------------------------------------------------------------------------------------
@@ -107,9 +107,7 @@ class BiasAddGradKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& input = context.input(0);
     const Shape& shape = input.shape();
-    if (shape.rank() < 2) {
-      return Error(ErrorCode::kOpShape).Input(0).Found(shape.ToString()).Expected("at least 2 axes");
-    }
+    if (shape.rank() < 2) return ShapeError(0, "", shape, "at least 2 axes");
     const int axis = channels_come_second_ ? 1 : shape.rank() - 1;
     ChannelPlan plan;
     plan.outer = SizeOfAxes(shape, 0, axis);

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/linalg/float_cast.h"
 
 namespace sluice {
@@ -14,19 +14,13 @@ absl::Status CheckCellShape(const KernelContext& context, int input, absl::strin
                             absl::Span<const int64_t> dims) {
   const Shape& shape = context.input(input).shape();
   if (shape.dims() == dims) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(input, name)
-      .Found(shape.ToString())
-      .Expected(absl::StrCat("[", absl::StrJoin(dims, ","), "]"));
+  return ShapeError(input, name, shape, absl::StrCat("[", absl::StrJoin(dims, ","), "]"));
 }
 
 absl::Status CheckCellRank(const KernelContext& context, int input, absl::string_view name, int rank) {
   const Shape& shape = context.input(input).shape();
   if (shape.rank() == rank) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape)
-      .Input(input, name)
-      .Found(shape.ToString())
-      .Expected(absl::StrCat(rank, " dimensions"));
+  return ShapeError(input, name, shape, absl::StrCat(rank, " dimensions"));
 }
 
 absl::StatusOr<FloatInputs> FloatInputs::Make(const KernelContext& context, int first, int last) {

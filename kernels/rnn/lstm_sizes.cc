@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/rnn/cell_values.h"
 
 namespace sluice {
@@ -52,10 +53,7 @@ absl::StatusOr<LstmSizes> ResolveBlockLstm(const KernelContext& context) {
   SLUICE_RETURN_IF_ERROR(CheckPeepholes(context, 1, sizes.cells));
   sizes.steps = context.input(0).flat<int64_t>()[0];
   if (sizes.steps >= 0 && sizes.steps <= sizes.time) return sizes;
-  return Error(ErrorCode::kOpValue)
-      .Input(0, "seq_len_max")
-      .Found(absl::StrCat(sizes.steps))
-      .Expected(absl::StrCat("0 to ", sizes.time));
+  return ValueError(0, "seq_len_max", sizes.steps, absl::StrCat("0 to ", sizes.time));
 }
 
 absl::StatusOr<LstmForm> ReadLstmForm(const KernelConstruction& construction) {

@@ -11,6 +11,7 @@
 #include "graph/base/error.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -181,10 +182,7 @@ class CtcBeamSearchDecoderKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CtcInputs inputs, ReadCtcInputs(context, 1, ErrorCode::kOpPrecondition));
     if (top_paths_ > beam_width_) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("top_paths")
-          .Found(absl::StrCat(top_paths_))
-          .Expected(absl::StrCat("at most beam_width, ", beam_width_));
+      return AttrError("top_paths", top_paths_, absl::StrCat("at most beam_width, ", beam_width_));
     }
     SLUICE_ASSIGN_OR_RETURN(DecodedLabels decoded, DecodedLabels::Make(context, inputs, top_paths_));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const odds, context.AllocateOutput(static_cast<int>(3 * top_paths_),
@@ -217,10 +215,8 @@ class CtcBeamSearchDecoderKernel final : public Kernel {
       SLUICE_RETURN_IF_ERROR(search.Step(scores + inputs.row(t, b)));
     }
     if (static_cast<size_t>(top_paths_) > search.num_paths()) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("top_paths")
-          .Found(absl::StrCat(top_paths_))
-          .Expected(absl::StrCat("at most ", search.num_paths(), ", the paths that sequence ", b, " has"));
+      return AttrError("top_paths", top_paths_,
+                       absl::StrCat("at most ", search.num_paths(), ", the paths that sequence ", b, " has"));
     }
     const std::vector<int32_t> best = search.Best(static_cast<size_t>(top_paths_));
     for (int64_t path = 0; path < top_paths_; ++path) {

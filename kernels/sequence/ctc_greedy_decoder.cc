@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -28,10 +29,7 @@ class CtcGreedyDecoderKernel final : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const CtcInputs inputs, ReadCtcInputs(context, 1, ErrorCode::kOpPrecondition));
     if (blank_ < -inputs.classes || blank_ >= inputs.classes) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("blank_index")
-          .Found(absl::StrCat(blank_))
-          .Expected(absl::StrCat(-inputs.classes, " to ", inputs.classes - 1));
+      return AttrError("blank_index", blank_, absl::StrCat(-inputs.classes, " to ", inputs.classes - 1));
     }
     SLUICE_ASSIGN_OR_RETURN(DecodedLabels decoded, DecodedLabels::Make(context, inputs, 1));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const scores, context.AllocateOutput(3, Shape::Of({inputs.batch, 1})));

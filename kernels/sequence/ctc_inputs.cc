@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -11,23 +12,12 @@ absl::StatusOr<CtcInputs> ReadCtcInputs(const KernelContext& context, int length
   const Tensor& scores = context.input(0);
   const Tensor& length = context.input(lengths);
   if (scores.rank() != 3 || scores.num_elements() == 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "inputs")
-        .Found(scores.shape().ToString())
-        .Expected("[time, batch, classes], none of them 0");
+    return ShapeError(0, "inputs", scores.shape(), "[time, batch, classes], none of them 0");
   }
   if (scores.dim(2) > std::numeric_limits<int32_t>::max()) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "inputs")
-        .Found(scores.shape().ToString())
-        .Expected("as many classes as int32 numbers");
+    return ShapeError(0, "inputs", scores.shape(), "as many classes as int32 numbers");
   }
-  if (length.rank() != 1) {
-    return Error(ErrorCode::kOpShape)
-        .Input(lengths, "sequence_length")
-        .Found(length.shape().ToString())
-        .Expected("a vector");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, lengths, "sequence_length"));
   const CtcInputs inputs{scores.dim(0), scores.dim(1), scores.dim(2), length.flat<int32_t>()};
   if (length.dim(0) != inputs.batch) {
     return Error(length_code)

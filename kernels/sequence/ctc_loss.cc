@@ -9,6 +9,7 @@
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -55,19 +56,15 @@ struct Labels {
 // --- Labels --------------------------------------------------------------------------------------------------------
 
 absl::Status BadLabel(int64_t row, int64_t label, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue)
-      .Input(2, "labels_values")
-      .Found(absl::StrCat(label, " in row ", row))
-      .Expected(expected);
+  return ValueError(2, "labels_values", absl::StrCat(label, " in row ", row), expected);
 }
 
 // The labels are a sparse matrix in order.
 absl::Status CheckIndices(const Tensor& indices, const Tensor& values, int64_t batch) {
   if (indices.rank() != 2 || indices.dim(1) != 2 || values.rank() != 1 || indices.dim(0) != values.dim(0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("labels_indices of ", indices.shape().ToString(), " and labels_values of ",
-                            values.shape().ToString()))
-        .Expected("[labels, 2] and [labels]");
+    return ShapesError(absl::StrCat("labels_indices of ", indices.shape().ToString(), " and labels_values of ",
+                                    values.shape().ToString()),
+                       "[labels, 2] and [labels]");
   }
   const int64_t* const all = indices.flat<int64_t>().data();
   for (int64_t i = 0; i < values.dim(0); ++i) {
@@ -75,10 +72,8 @@ absl::Status CheckIndices(const Tensor& indices, const Tensor& values, int64_t b
     const bool is_inside = at[0] >= 0 && at[0] < batch && at[1] >= 0;
     const bool is_next = i == 0 || at[-2] < at[0] || (at[-2] == at[0] && at[-1] < at[1]);
     if (is_inside && is_next) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "labels_indices")
-        .Found(absl::StrCat("[", at[0], ",", at[1], "] in row ", i))
-        .Expected(absl::StrCat("ascending indices, of sequences 0 to ", batch - 1));
+    return ValueError(1, "labels_indices", absl::StrCat("[", at[0], ",", at[1], "] in row ", i),
+                      absl::StrCat("ascending indices, of sequences 0 to ", batch - 1));
   }
   return absl::OkStatus();
 }
@@ -268,7 +263,7 @@ class CtcLossKernel final : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const CtcInputs inputs, ReadCtcInputs(context, 3, ErrorCode::kOpValue));
     for (const int32_t length : inputs.lengths) {
       if (length >= 0) continue;
-      return Error(ErrorCode::kOpValue).Input(3, "sequence_length").Found(absl::StrCat(length)).Expected("0 or more");
+      return ValueError(3, "sequence_length", length, "0 or more");
     }
     SLUICE_ASSIGN_OR_RETURN(const Labels labels, ReadLabels(context, form_, inputs));
     SLUICE_ASSIGN_OR_RETURN(Tensor* const loss, context.AllocateOutput(0, Shape::Of({inputs.batch})));

@@ -18,6 +18,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
 #include "kernels/dtype_set.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -51,21 +52,19 @@ struct Sparse {
 absl::StatusOr<Sparse> ReadSparse(const KernelContext& context, int first, const char* name) {
   const Tensor &indices = context.input(first), &values = context.input(first + 1), &shape = context.input(first + 2);
   if (indices.rank() != 2 || values.rank() != 1 || shape.rank() != 1) {
-    return Error(ErrorCode::kOpShape)
-        .Input(first, name)
-        .Found(absl::StrCat(indices.shape().ToString(), ", ", values.shape().ToString(), " and ",
-                            shape.shape().ToString()))
-        .Expected("a matrix of indices, a vector of values, a vector of sizes");
+    return ShapeError(
+        first, name,
+        absl::StrCat(indices.shape().ToString(), ", ", values.shape().ToString(), " and ", shape.shape().ToString()),
+        "a matrix of indices, a vector of values, a vector of sizes");
   }
   Sparse sparse{first, name, indices.flat<int64_t>().data(), indices.dim(0), {}};
   SLUICE_ASSIGN_OR_RETURN(const Shape sizes, ReadShapeInput(context, first + 2, "shape"));
   sparse.shape.assign(sizes.dims().begin(), sizes.dims().end());
   const int64_t rank = static_cast<int64_t>(sparse.rank());
   if (values.dim(0) != indices.dim(0) || indices.dim(1) != rank || rank < 2) {
-    return Error(ErrorCode::kOpShape)
-        .Input(first, name)
-        .Found(absl::StrCat(indices.shape().ToString(), ", ", values.dim(0), " values, ", rank, " sizes"))
-        .Expected("[values, sizes], at least 2 sizes");
+    return ShapeError(first, name,
+                      absl::StrCat(indices.shape().ToString(), ", ", values.dim(0), " values, ", rank, " sizes"),
+                      "[values, sizes], at least 2 sizes");
   }
   return sparse;
 }
@@ -204,17 +203,13 @@ class EditDistanceKernel final : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const Sparse hypothesis, ReadSparse(context, 0, "hypothesis"));
     SLUICE_ASSIGN_OR_RETURN(const Sparse truth, ReadSparse(context, 3, "truth"));
     if (hypothesis.rank() != truth.rank()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(hypothesis.rank(), " and ", truth.rank(), " dimensions"))
-          .Expected("as many");
+      return ShapesError(absl::StrCat(hypothesis.rank(), " and ", truth.rank(), " dimensions"), "as many");
     }
     IndexVector sizes;
     for (size_t i = 0; i + 1 < truth.rank(); ++i) sizes.push_back(std::max(hypothesis.shape[i], truth.shape[i]));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape(sizes));
     if (shape.num_elements() == 0) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("no sequences in a result of ", shape.ToString()))
-          .Expected("at least one");
+      return ShapesError(absl::StrCat("no sequences in a result of ", shape.ToString()), "at least one");
     }
     SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
     const absl::Span<float> distances = output->flat<float>();

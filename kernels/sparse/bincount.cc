@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -27,26 +27,17 @@ struct BinInputs {
 
 // How many bins there are.
 absl::StatusOr<int64_t> ReadBins(const BinInputs& in) {
-  if (in.size.rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(in.first + 1, "size")
-        .Found(in.size.shape().ToString())
-        .Expected("a scalar");
-  }
+  if (in.size.rank() != 0) return ShapeError(in.first + 1, "size", in.size.shape(), "a scalar");
   const int64_t bins = IndexAt(in.size, 0);
-  if (bins < 0) {
-    return Error(ErrorCode::kOpValue).Input(in.first + 1, "size").Found(absl::StrCat(bins)).Expected("0 or more");
-  }
+  if (bins < 0) return ValueError(in.first + 1, "size", bins, "0 or more");
   if (in.weights.num_elements() != 0 && in.weights.shape() != in.values.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Input(in.first + 2, "weights")
-        .Found(in.weights.shape().ToString())
-        .Expected(absl::StrCat("no element, or ", in.values.shape().ToString()));
+    return ShapesError(in.first + 2, "weights", in.weights.shape(),
+                       absl::StrCat("no element, or ", in.values.shape().ToString()));
   }
   for (int64_t i = 0; i < in.values.num_elements(); ++i) {
     const int64_t value = IndexAt(in.values, i);
     if (value >= 0) continue;
-    return Error(ErrorCode::kOpValue).Input(in.first).Found(absl::StrCat(value, " at ", i)).Expected("0 or more");
+    return ValueError(in.first, "", absl::StrCat(value, " at ", i), "0 or more");
   }
   return bins;
 }
@@ -81,12 +72,7 @@ class DenseKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     const BinInputs in{context.input(0), context.input(1), context.input(2), 0};
-    if (by_rows_ && in.values.rank() > 2) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "input")
-          .Found(in.values.shape().ToString())
-          .Expected("rank 2 or less");
-    }
+    if (by_rows_ && in.values.rank() > 2) return ShapeError(0, "input", in.values.shape(), "rank 2 or less");
     SLUICE_ASSIGN_OR_RETURN(const int64_t bins, ReadBins(in));
     const bool has_rows = by_rows_ && in.values.rank() == 2;
     const IndexVector dims = has_rows ? IndexVector{in.values.dim(0), bins} : IndexVector{bins};
@@ -108,9 +94,7 @@ class SparseKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside, SizeRule::kAny));
-    if (sparse.rank < 1) {
-      return Error(ErrorCode::kOpShape).Input(2, "dense_shape").Found("a scalar").Expected("rank 1 or more");
-    }
+    if (sparse.rank < 1) return ShapeError(2, "dense_shape", "a scalar", "rank 1 or more");
     const BinInputs in{context.input(1), context.input(3), context.input(4), 1};
     SLUICE_ASSIGN_OR_RETURN(const int64_t bins, ReadBins(in));
     const bool has_rows = sparse.rank > 1;
@@ -155,10 +139,8 @@ class RaggedKernel : public Kernel {
       fits = ends.front() == 0 && ends.back() == values.dim(0) && std::is_sorted(ends.begin(), ends.end());
     }
     if (fits) return absl::OkStatus();
-    return Error(ErrorCode::kOpValue)
-        .Input(0, "splits")
-        .Found(splits.ToString())
-        .Expected(absl::StrCat("ascending numbers from 0 to the number of values, ", values.num_elements()));
+    return ValueError(0, "splits", splits.ToString(),
+                      absl::StrCat("ascending numbers from 0 to the number of values, ", values.num_elements()));
   }
 
   const bool is_binary_;

@@ -7,6 +7,8 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -56,18 +58,16 @@ class CountSparseKernel : public Kernel {
   template <typename RowOf>
   absl::Status Count(KernelContext& context, const CountInputs& in, RowOf row_of) const {
     if (in.weights.num_elements() > 0 && in.weights.shape() != in.values.shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("weights ", in.weights.shape().ToString(), ", values ", in.values.shape().ToString()))
-          .Expected("equal shapes, or no weights");
+      return ShapesError(
+          absl::StrCat("weights ", in.weights.shape().ToString(), ", values ", in.values.shape().ToString()),
+          "equal shapes, or no weights");
     }
     if (in.rows == 0) return Error(ErrorCode::kOpShape).Found("no rows").Expected("one or more");
     std::vector<Occurrence> found;
     int64_t largest = 0;
     for (int64_t i = 0; i < in.values.num_elements(); ++i) {
       const int64_t number = IndexAt(in.values, i);
-      if (number < 0) {
-        return Error(ErrorCode::kOpValue).Found(absl::StrCat(number, " as value ", i)).Expected("0 or more");
-      }
+      if (number < 0) return ValueError(absl::StrCat(number, " as value ", i), "0 or more");
       if (options_.max_length >= 0 && number >= options_.max_length) continue;
       found.push_back({row_of(i), number, i});
       largest = std::max(largest, number);
@@ -104,23 +104,12 @@ class CountSparseKernel : public Kernel {
         T sum = 0;
         const size_t first = i;
         for (; i < found.size() && IsSameEntry(found[first], found[i]); ++i) {
-          sum = Add(sum, is_weighted ? in.weights.flat<T>()[static_cast<size_t>(found[i].input)] : T(1));
+          sum = AddElements()(sum, is_weighted ? in.weights.flat<T>()[static_cast<size_t>(found[i].input)] : T(1));
         }
         *count = options_.is_binary ? T(1) : sum;
       }
     });
     return absl::OkStatus();
-  }
-
-  // Integers wrap around.
-  template <typename T>
-  static T Add(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      using Unsigned = std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-    } else {
-      return a + b;
-    }
   }
 
   const Options options_;
@@ -134,10 +123,7 @@ class DenseCountKernel : public CountSparseKernel {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& values = context.input(0);
     if (values.rank() != 1 && values.rank() != 2) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "values")
-          .Found(values.shape().ToString())
-          .Expected("a vector or a matrix");
+      return ShapeError(0, "values", values.shape(), "a vector or a matrix");
     }
     const bool has_rows = values.rank() == 2;
     const int64_t width = has_rows ? values.dim(1) : values.num_elements();
@@ -153,9 +139,7 @@ class SparseCountKernel : public CountSparseKernel {
 
   absl::Status Compute(KernelContext& context) const override {
     SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kInside));
-    if (sparse.rank == 0) {
-      return Error(ErrorCode::kOpShape).Input(2, "dense_shape").Found("a scalar").Expected("rank 1 or more");
-    }
+    if (sparse.rank == 0) return ShapeError(2, "dense_shape", "a scalar", "rank 1 or more");
     const bool has_rows = sparse.rank > 1;
     return Count(context, {context.input(1), context.input(3), has_rows ? sparse.shape.dim(0) : 1, has_rows},
                  [&](int64_t i) { return has_rows ? sparse.at(i)[0] : 0; });
@@ -171,16 +155,13 @@ class RaggedCountKernel : public CountSparseKernel {
     const Tensor& splits = context.input(0);
     const Tensor& values = context.input(1);
     if (splits.rank() != 1 || splits.num_elements() < 2 || values.rank() != 1) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("splits ", splits.shape().ToString(), ", values ", values.shape().ToString()))
-          .Expected("vectors, the splits of two elements or more");
+      return ShapesError(absl::StrCat("splits ", splits.shape().ToString(), ", values ", values.shape().ToString()),
+                         "vectors, the splits of two elements or more");
     }
     const absl::Span<const int64_t> ends = splits.flat<int64_t>();
     if (ends.front() != 0 || ends.back() != values.num_elements() || !std::is_sorted(ends.begin(), ends.end())) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "splits")
-          .Found(absl::StrCat("splits from ", ends.front(), " to ", ends.back()))
-          .Expected(absl::StrCat("ascending ones from 0 to ", values.num_elements(), ", as there are values"));
+      return ValueError(0, "splits", absl::StrCat("splits from ", ends.front(), " to ", ends.back()),
+                        absl::StrCat("ascending ones from 0 to ", values.num_elements(), ", as there are values"));
     }
     size_t row = 0;
     return Count(context, {values, context.input(2), splits.num_elements() - 1, /*has_rows=*/true}, [&](int64_t i) {

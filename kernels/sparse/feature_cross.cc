@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -31,10 +31,8 @@ absl::StatusOr<CrossInputs> FindInputs(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(inputs.shapes, construction.InputRange("shapes"));
   SLUICE_ASSIGN_OR_RETURN(inputs.dense, construction.InputRange("dense_inputs"));
   if (inputs.values.count != inputs.indices.count) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("sparse_types")
-        .Found(absl::StrCat(inputs.values.count, " types"))
-        .Expected(absl::StrCat(inputs.indices.count, ", as attr N says"));
+    return AttrError("sparse_types", absl::StrCat(inputs.values.count, " types"),
+                     absl::StrCat(inputs.indices.count, ", as attr N says"));
   }
   return inputs;
 }
@@ -50,16 +48,13 @@ absl::StatusOr<Column> ReadSparseColumn(const KernelContext& context, const Cros
   column.begins = begins;
   if (indices.rank() != 2 || indices.dim(1) != 2 || column.values->rank() != 1 ||
       column.values->dim(0) != indices.dim(0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("indices ", indices.shape().ToString(), " and values ", column.values->shape().ToString(),
-                            " of sparse input ", i))
-        .Expected("[entries, 2] and [entries]");
+    return ShapesError(absl::StrCat("indices ", indices.shape().ToString(), " and values ",
+                                    column.values->shape().ToString(), " of sparse input ", i),
+                       "[entries, 2] and [entries]");
   }
   if (shape.flat<int64_t>()[0] != rows) {
-    return Error(ErrorCode::kOpValue)
-        .Input(inputs.shapes.first + i, "shapes")
-        .Found(absl::StrCat(shape.flat<int64_t>()[0], " rows"))
-        .Expected(absl::StrCat(rows, ", as other inputs have"));
+    return ValueError(inputs.shapes.first + i, "shapes", absl::StrCat(shape.flat<int64_t>()[0], " rows"),
+                      absl::StrCat(rows, ", as other inputs have"));
   }
   const absl::Span<const int64_t> numbers = indices.flat<int64_t>();
   size_t entry = 0;
@@ -78,10 +73,8 @@ absl::StatusOr<Column> ReadDenseColumn(const KernelContext& context, int input, 
   column.begins = begins;
   column.is_dense = true;
   if (column.values->rank() != 2 || column.values->dim(0) != rows) {
-    return Error(ErrorCode::kOpShape)
-        .Input(input, "dense_inputs")
-        .Found(column.values->shape().ToString())
-        .Expected(absl::StrCat("a matrix of ", rows, " rows, as other inputs have"));
+    return ShapeError(input, "dense_inputs", column.values->shape(),
+                      absl::StrCat("a matrix of ", rows, " rows, as other inputs have"));
   }
   for (int64_t row = 0; row <= rows; ++row) begins[static_cast<size_t>(row)] = row * column.values->dim(1);
   return column;
@@ -92,10 +85,7 @@ absl::StatusOr<int64_t> CountRows(const KernelContext& context, const CrossInput
   for (int i = 0; i < inputs.shapes.count; ++i) {
     const Tensor& shape = context.input(inputs.shapes.first + i);
     if (shape.rank() == 1 && shape.num_elements() == 2) continue;
-    return Error(ErrorCode::kOpShape)
-        .Input(inputs.shapes.first + i, "shapes")
-        .Found(shape.shape().ToString())
-        .Expected("[2], the shape of a matrix");
+    return ShapeError(inputs.shapes.first + i, "shapes", shape.shape(), "[2], the shape of a matrix");
   }
   if (inputs.shapes.count > 0) {
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, inputs.shapes.first, "shapes"));
@@ -186,10 +176,7 @@ class CrossKernel : public Kernel {
     for (const ArgRange range : {inputs.values, inputs.dense}) {
       for (int i = range.first; i < range.first + range.count; ++i) {
         if (construction.input_type(i) == DType::kString) continue;
-        return Error(ErrorCode::kOpAttr)
-            .Attr("internal_type")
-            .Found("string")
-            .Expected(absl::StrCat("int64, as input ", i, " has numbers"));
+        return AttrError("internal_type", "string", absl::StrCat("int64, as input ", i, " has numbers"));
       }
     }
     return absl::OkStatus();
@@ -226,9 +213,7 @@ class CrossHashKernel : public Kernel {
     SLUICE_RETURN_IF_ERROR(CheckScalar(context, first, "num_buckets"));
     SLUICE_RETURN_IF_ERROR(CheckScalar(context, first + 1, "strong_hash"));
     const Tensor& salt = context.input(first + 2);
-    if (salt.num_elements() != 2) {
-      return Error(ErrorCode::kOpShape).Input(first + 2, "salt").Found(salt.shape().ToString()).Expected("two numbers");
-    }
+    if (salt.num_elements() != 2) return ShapeError(first + 2, "salt", salt.shape(), "two numbers");
     SLUICE_ASSIGN_OR_RETURN(const CrossPlan plan, PlanCross(context, inputs_));
     const int64_t buckets = context.input(first).flat<int64_t>()[0];
     if (!context.input(first + 1).flat<bool>()[0]) {

@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -65,7 +66,7 @@ absl::Status ComputeReorder(KernelContext& context) {
 absl::StatusOr<Shape> ReshapedShape(const KernelContext& context, int64_t elements) {
   SLUICE_ASSIGN_OR_RETURN(IndexVector dims, ReadIndexVector(context, 2, "new_shape"));
   const auto wrong = [](absl::string_view found, absl::string_view expected) {
-    return Error(ErrorCode::kOpValue).Input(2, "new_shape").Found(found).Expected(expected);
+    return ValueError(2, "new_shape", found, expected);
   };
   IndexVector known;
   int64_t* unknown = nullptr;
@@ -89,9 +90,8 @@ absl::Status ComputeReshape(KernelContext& context) {
   const Tensor& indices = context.input(0);
   const Tensor& sizes = context.input(1);
   if (indices.rank() != 2 || sizes.rank() != 1 || indices.dim(1) != sizes.dim(0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("indices ", indices.shape().ToString(), ", shape ", sizes.shape().ToString()))
-        .Expected("indices [entries, rank], shape [rank]");
+    return ShapesError(absl::StrCat("indices ", indices.shape().ToString(), ", shape ", sizes.shape().ToString()),
+                       "indices [entries, rank], shape [rank]");
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape from, ReadShapeInput(context, 1, "input_shape"));
   SLUICE_ASSIGN_OR_RETURN(const Shape to, ReshapedShape(context, from.num_elements()));
@@ -130,12 +130,7 @@ class ConcatKernel : public Kernel {
                               ReadSparseParts(context, i, count + i, 2 * count + i, IndexRule::kAny));
     }
     const int rank = parts[0].rank;
-    if (axis_ < -rank || axis_ >= rank) {
-      return Error(ErrorCode::kOpAttr)
-          .Attr("concat_dim")
-          .Found(absl::StrCat(axis_))
-          .Expected(absl::StrCat(-rank, " to ", rank - 1));
-    }
+    if (axis_ < -rank || axis_ >= rank) return AttrError("concat_dim", axis_, absl::StrCat(-rank, " to ", rank - 1));
     const int axis = static_cast<int>(axis_ < 0 ? axis_ + rank : axis_);
     Numbers begins;
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, JoinedShape(parts, axis, &begins));
@@ -153,9 +148,8 @@ class ConcatKernel : public Kernel {
       bool fits = part.rank == parts[0].rank;
       for (int d = 0; fits && d < part.rank; ++d) fits = d == axis || part.shape.dim(d) == parts[0].shape.dim(d);
       if (!fits) {
-        return Error(ErrorCode::kOpShapes)
-            .Found(absl::StrCat(part.shape.ToString(), " and ", parts[0].shape.ToString()))
-            .Expected(absl::StrCat("equal sizes but on axis ", axis));
+        return ShapesError(absl::StrCat(part.shape.ToString(), " and ", parts[0].shape.ToString()),
+                           absl::StrCat("equal sizes but on axis ", axis));
       }
       begins->push_back(along);
       along += part.shape.dim(axis);  // No overflow: below 2^62, and a sum beyond is refused before the next.
@@ -217,22 +211,12 @@ absl::Status OutputRegion(KernelContext& context, const SparseInput& sparse, con
 
 // Parts along an axis: as equal as can be, the first ones longer.
 absl::Status ComputeSplit(KernelContext& context) {
-  if (context.input(0).rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "split_dim")
-        .Found(context.input(0).shape().ToString())
-        .Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, "split_dim"));
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 1, IndexRule::kInside));
   SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(IndexAt(context.input(0), 0), sparse.rank, 0, "split_dim"));
   const int parts = context.num_outputs() / 3;
   const int64_t along = sparse.shape.dim(axis);
-  if (parts > along) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("num_split")
-        .Found(absl::StrCat(parts))
-        .Expected(absl::StrCat("at most the size of axis ", axis, ", ", along));
-  }
+  if (parts > along) return AttrError("num_split", parts, absl::StrCat("at most the size of axis ", axis, ", ", along));
   const int64_t short_length = along / parts, longer = along % parts * (short_length + 1);  // What longer parts cover.
   std::vector<Numbers> entries(static_cast<size_t>(parts));
   for (int64_t i = 0; i < sparse.entries; ++i) {
@@ -258,18 +242,14 @@ absl::Status ComputeSlice(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const IndexVector size, ReadIndexVector(context, 4, "size"));
   const size_t rank = static_cast<size_t>(sparse.rank);
   if (begin.size() != rank || size.size() != rank) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat(begin.size(), " starts, ", size.size(), " sizes"))
-        .Expected(absl::StrCat(rank, ", the rank of the tensor"));
+    return ShapesError(absl::StrCat(begin.size(), " starts, ", size.size(), " sizes"),
+                       absl::StrCat(rank, ", the rank of the tensor"));
   }
   IndexVector shape = size;
   for (size_t d = 0; d < rank; ++d) {
     const int input = begin[d] < 0 ? 3 : 4;
     if (begin[d] < 0 || size[d] < 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(input, input == 3 ? "start" : "size")
-          .Found(absl::StrCat(input == 3 ? begin[d] : size[d]))
-          .Expected("0 or more");
+      return ValueError(input, input == 3 ? "start" : "size", input == 3 ? begin[d] : size[d], "0 or more");
     }
     const int64_t left = sparse.shape.dim(static_cast<int>(d)) - begin[d];
     shape[d] = std::min(size[d], std::max<int64_t>(left, 0));
@@ -296,11 +276,10 @@ absl::Status ComputeSliceGrad(KernelContext& context) {
                     indices.dim(1) == sliced.dim(1) && indices.dim(1) == start.dim(0) && sliced.dim(0) == grad.dim(0) &&
                     grad.dim(0) <= indices.dim(0);
   if (!fits) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("backprop_val_grad ", grad.shape().ToString(), ", input_indices ",
-                            indices.shape().ToString(), ", input_start ", start.shape().ToString(), ", output_indices ",
-                            sliced.shape().ToString()))
-        .Expected("[outputs], [inputs, rank], [rank] and [outputs, rank], not more outputs than inputs");
+    return ShapesError(
+        absl::StrCat("backprop_val_grad ", grad.shape().ToString(), ", input_indices ", indices.shape().ToString(),
+                     ", input_start ", start.shape().ToString(), ", output_indices ", sliced.shape().ToString()),
+        "[outputs], [inputs, rank], [rank] and [outputs, rank], not more outputs than inputs");
   }
   const int64_t rank = indices.dim(1);
   const int64_t* const in = indices.flat<int64_t>().data();

@@ -3,12 +3,11 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tensor.h"
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/memory/container_allocator.h"
 #include "kernels/new_kernel.h"
@@ -32,10 +31,8 @@ absl::Status Serialize(KernelContext& context) {
   int64_t bytes = 0;
   for (int i = 0; i < 3; ++i) {
     if (context.input(i).rank() != kRanks[i]) {
-      return Error(ErrorCode::kOpShape)
-          .Input(i)
-          .Found(context.input(i).shape().ToString())
-          .Expected(i == 0 ? "a matrix, the indices of a sparse tensor" : "a vector");
+      return ShapeError(i, "", context.input(i).shape(),
+                        i == 0 ? "a matrix, the indices of a sparse tensor" : "a vector");
     }
     bytes += WrittenBytes(context.input(i));
   }
@@ -98,10 +95,7 @@ absl::Status SerializeMany(KernelContext& context) {
 absl::Status Deserialize(KernelContext& context) {
   const Tensor& input = context.input(0);
   if (input.rank() < 1 || input.dim(input.rank() - 1) != 3 || input.num_elements() == 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(0, "serialized_sparse")
-        .Found(input.shape().ToString())
-        .Expected("elements, 3 on the last axis");
+    return ShapeError(0, "serialized_sparse", input.shape(), "elements, 3 on the last axis");
   }
   SLUICE_RETURN_IF_ERROR(CheckElements(context, 0));
   const int64_t count = input.num_elements() / 3;

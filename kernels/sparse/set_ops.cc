@@ -11,6 +11,7 @@
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -29,10 +30,7 @@ absl::StatusOr<SetOperation> ReadOperation(const KernelConstruction& constructio
   if (name == "b-a") return SetOperation::kBMinusA;
   if (name == "intersection") return SetOperation::kIntersection;
   if (name == "union") return SetOperation::kUnion;
-  return Error(ErrorCode::kOpAttr)
-      .Attr("set_operation")
-      .Found(PrintableName(stated))
-      .Expected("a-b, b-a, intersection or union");
+  return AttrError("set_operation", PrintableName(stated), "a-b, b-a, intersection or union");
 }
 
 // Elements of sets, as what all dtypes are compared as: integers, or views of strings.
@@ -59,9 +57,7 @@ IndexVector AllButLast(const Shape& shape) { return {shape.dims().begin(), shape
 
 absl::StatusOr<Sets> DenseSets(const KernelContext& context, int i) {
   const Tensor& tensor = context.input(i);
-  if (tensor.rank() < 2) {
-    return Error(ErrorCode::kOpShape).Input(i).Found(tensor.shape().ToString()).Expected("rank 2 or more");
-  }
+  if (tensor.rank() < 2) return ShapeError(i, "", tensor.shape(), "rank 2 or more");
   Sets sets;
   sets.values = &tensor;
   sets.groups = AllButLast(tensor.shape());
@@ -73,9 +69,7 @@ absl::StatusOr<Sets> DenseSets(const KernelContext& context, int i) {
 absl::StatusOr<Sets> SparseSets(const KernelContext& context, int first, IndexRule rule) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, first, IndexRule::kInside));
   if (rule != IndexRule::kInside) SLUICE_RETURN_IF_ERROR(CheckIndices(sparse, rule));
-  if (sparse.rank < 2) {
-    return Error(ErrorCode::kOpShape).Input(first + 2).Found(sparse.shape.ToString()).Expected("rank 2 or more");
-  }
+  if (sparse.rank < 2) return ShapeError(first + 2, "", sparse.shape, "rank 2 or more");
   Sets sets;
   sets.is_sparse = true;
   sets.values = sparse.values;
@@ -84,10 +78,8 @@ absl::StatusOr<Sets> SparseSets(const KernelContext& context, int first, IndexRu
     int64_t group = 0;
     for (int d = 0; d + 1 < sparse.rank; ++d) group = group * sparse.shape.dim(d) + sparse.at(i)[d];
     if (!sets.of_groups.empty() && group < sets.of_groups.back().first) {
-      return Error(ErrorCode::kOpValue)
-          .Input(first)
-          .Found(absl::StrCat("entry ", i, " of an earlier group"))
-          .Expected("entries in the order of their indices");
+      return ValueError(first, "", absl::StrCat("entry ", i, " of an earlier group"),
+                        "entries in the order of their indices");
     }
     if (sets.of_groups.empty() || group != sets.of_groups.back().first) sets.of_groups.emplace_back(group, i);
   }
@@ -206,9 +198,8 @@ class SetOperationKernel : public Kernel {
                                           : count == 4 ? SparseSets(context, 1, rule_)
                                                        : SparseSets(context, 3, rule_));
     if (a.groups != b.groups) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(a.groups.size() + 1, " and ", b.groups.size() + 1, " axes, or other sizes"))
-          .Expected("equal sizes but on the last axis");
+      return ShapesError(absl::StrCat(a.groups.size() + 1, " and ", b.groups.size() + 1, " axes, or other sizes"),
+                         "equal sizes but on the last axis");
     }
     if (a.values->dtype() == DType::kString) return OutputSets<Texts>(context, operation_, a, b);
     return OutputSets<Integers>(context, operation_, a, b);

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/error.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/math/arithmetic_ops.h"
@@ -85,18 +85,12 @@ class MergeKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(context, 0, rule_, SizeRule::kAny));
     SLUICE_ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(context, 3, rule_, SizeRule::kAny));
     if (a.dims != b.dims) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("[", absl::StrJoin(a.dims, ","), "] and [", absl::StrJoin(b.dims, ","), "]"))
-          .Expected("equal shapes");
+      return ShapesError(absl::StrCat("[", absl::StrJoin(a.dims, ","), "] and [", absl::StrJoin(b.dims, ","), "]"),
+                         "equal shapes");
     }
     const void* threshold = nullptr;
     if (context.num_inputs() > 6) {
-      if (context.input(6).rank() != 0) {
-        return Error(ErrorCode::kOpShape)
-            .Input(6, "thresh")
-            .Found(context.input(6).shape().ToString())
-            .Expected("a scalar");
-      }
+      SLUICE_RETURN_IF_ERROR(CheckScalar(context, 6, "thresh"));
       threshold = context.input(6).raw_data();
     }
     std::vector<Pair> pairs = PairsOf(a, b);
@@ -188,10 +182,9 @@ absl::Status ComputeAddGrad(KernelContext& context) {
   const bool fits = grad.rank() == 1 && a.rank() == 2 && b.rank() == 2 && sum.rank() == 2 && a.dim(1) == b.dim(1) &&
                     a.dim(1) == sum.dim(1) && grad.dim(0) == sum.dim(0) && a.dim(1) <= kMaxRank;
   if (!fits) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("backprop_val_grad ", grad.shape().ToString(), ", indices ", a.shape().ToString(), ", ",
-                            b.shape().ToString(), " and ", sum.shape().ToString()))
-        .Expected("a vector, and matrices of equal width, the last with a row for each gradient");
+    return ShapesError(absl::StrCat("backprop_val_grad ", grad.shape().ToString(), ", indices ", a.shape().ToString(),
+                                    ", ", b.shape().ToString(), " and ", sum.shape().ToString()),
+                       "a vector, and matrices of equal width, the last with a row for each gradient");
   }
   // As SparseAdd went: where an operand has entries of equal indices, each is one of the sum's.
   OperandEntries of_a(a), of_b(b);

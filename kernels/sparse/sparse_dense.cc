@@ -11,6 +11,7 @@
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
 #include "kernels/forward_or_copy.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -33,10 +34,9 @@ absl::Status CheckAgainst(const KernelContext& context, const Tensor& dense) {
               indices.dim(1) == sizes.dim(0) && sizes.dim(0) == dense.rank();
   for (int d = 0; fits && d < dense.rank(); ++d) fits = IndexAt(sizes, d) == dense.dim(d);
   if (fits) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat("indices ", indices.shape().ToString(), ", values ", values.shape().ToString(), ", shape ",
-                          sizes.ToString(), ", dense ", dense.shape().ToString()))
-      .Expected("a sparse tensor of the dense one's shape");
+  return ShapesError(absl::StrCat("indices ", indices.shape().ToString(), ", values ", values.shape().ToString(),
+                                  ", shape ", sizes.ToString(), ", dense ", dense.shape().ToString()),
+                     "a sparse tensor of the dense one's shape");
 }
 
 absl::Status ComputeDenseAdd(KernelContext& context) {
@@ -93,9 +93,8 @@ class CwiseKernel : public Kernel {
       fits = dense.dim(d) == 1 || dense.dim(d) == sparse.shape.dim(skipped + d);
     }
     if (!fits) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("dense ", dense.shape().ToString(), ", sparse ", sparse.shape.ToString()))
-          .Expected("a dense tensor that broadcasts to the sparse one");
+      return ShapesError(absl::StrCat("dense ", dense.shape().ToString(), ", sparse ", sparse.shape.ToString()),
+                         "a dense tensor that broadcasts to the sparse one");
     }
     IndexVector strides = RowMajorStrides(dense.shape());
     for (int d = 0; d < dense.rank(); ++d) {
@@ -181,17 +180,16 @@ class MatMulKernel : public Kernel {
     const bool fits = indices.rank() == 2 && indices.dim(1) == 2 && values.rank() == 1 && shape.size() == 2 &&
                       dense.rank() == 2 && indices.dim(0) == values.dim(0);
     if (!fits) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("a_indices ", indices.shape().ToString(), ", a_values ", values.shape().ToString(),
-                              ", a_shape of ", shape.size(), ", b ", dense.shape().ToString()))
-          .Expected("two matrices: [entries, 2], [entries], 2 sizes, and one of rank 2");
+      return ShapesError(
+          absl::StrCat("a_indices ", indices.shape().ToString(), ", a_values ", values.shape().ToString(),
+                       ", a_shape of ", shape.size(), ", b ", dense.shape().ToString()),
+          "two matrices: [entries, 2], [entries], 2 sizes, and one of rank 2");
     }
     const Sizes sizes{values.dim(0), shape[adjoint_a_ ? 1 : 0], shape[adjoint_a_ ? 0 : 1],
                       dense.dim(adjoint_b_ ? 0 : 1)};
     if (sizes.rows < 0 || sizes.inner != dense.dim(adjoint_b_ ? 1 : 0)) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("a_shape [", shape[0], ",", shape[1], "], b ", dense.shape().ToString()))
-          .Expected("equal inner sizes");
+      return ShapesError(absl::StrCat("a_shape [", shape[0], ",", shape[1], "], b ", dense.shape().ToString()),
+                         "equal inner sizes");
     }
     return sizes;
   }
@@ -200,10 +198,8 @@ class MatMulKernel : public Kernel {
     for (int64_t i = 0; i < sizes.entries; ++i) {
       const int64_t row = entries.row(i), column = entries.column(i);
       if (row >= 0 && row < sizes.rows && column >= 0 && column < sizes.inner) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "a_indices")
-          .Found(absl::StrCat("row ", row, ", column ", column, " in entry ", i))
-          .Expected(absl::StrCat("a place in a matrix of ", sizes.rows, " x ", sizes.inner));
+      return ValueError(0, "a_indices", absl::StrCat("row ", row, ", column ", column, " in entry ", i),
+                        absl::StrCat("a place in a matrix of ", sizes.rows, " x ", sizes.inner));
     }
     return absl::OkStatus();
   }

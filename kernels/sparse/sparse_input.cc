@@ -6,16 +6,17 @@
 #include "absl/strings/str_join.h"
 #include "graph/base/error.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
 
 absl::Status BadIndex(const SparseInput& sparse, int64_t i, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue)
-      .Input(sparse.first_input)
-      .Found(absl::StrCat("entry ", i, " at [",
-                          absl::StrJoin(absl::MakeSpan(sparse.at(i), static_cast<size_t>(sparse.rank)), ","), "]"))
-      .Expected(expected);
+  return ValueError(
+      sparse.first_input, "",
+      absl::StrCat("entry ", i, " at [",
+                   absl::StrJoin(absl::MakeSpan(sparse.at(i), static_cast<size_t>(sparse.rank)), ","), "]"),
+      expected);
 }
 
 }  // namespace
@@ -32,22 +33,20 @@ absl::StatusOr<SparseInput> ReadSparseParts(const KernelContext& context, int in
   sparse.values = &context.input(values);
   const Tensor& sizes = context.input(shape);
   const auto wrong = [&](int i, absl::string_view expected) {
-    return Error(ErrorCode::kOpShape).Input(i).Found(context.input(i).shape().ToString()).Expected(expected);
+    return ShapeError(i, "", context.input(i).shape(), expected);
   };
   if (sparse.indices->rank() != 2) return wrong(indices, "a matrix, the indices of a sparse tensor");
   if (sparse.values->rank() != 1) return wrong(values, "a vector, the values of a sparse tensor");
   if (sizes.rank() != 1) return wrong(shape, "a vector, the shape of a sparse tensor");
   sparse.entries = sparse.values->dim(0);
   if (sparse.indices->dim(0) != sparse.entries || sparse.indices->dim(1) != sizes.dim(0)) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("indices ", sparse.indices->shape().ToString(), ", values ",
-                            sparse.values->shape().ToString(), ", shape ", sizes.shape().ToString()))
-        .Expected("indices [entries, rank], values [entries], shape [rank]");
+    return ShapesError(absl::StrCat("indices ", sparse.indices->shape().ToString(), ", values ",
+                                    sparse.values->shape().ToString(), ", shape ", sizes.shape().ToString()),
+                       "indices [entries, rank], values [entries], shape [rank]");
   }
   SLUICE_ASSIGN_OR_RETURN(sparse.dims, ReadIndexVector(context, shape, "shape"));
   for (const int64_t size : sparse.dims) {
-    if (size < 0)
-      return Error(ErrorCode::kOpValue).Input(shape).Found(absl::StrCat(size)).Expected("sizes of 0 or more");
+    if (size < 0) return ValueError(shape, "", size, "sizes of 0 or more");
   }
   absl::StatusOr<Shape> dense = Shape::Make(sparse.dims);
   sparse.is_countable = dense.ok();
@@ -112,10 +111,8 @@ absl::StatusOr<Tensor> ReadPositions(KernelContext& context, int input, absl::st
     for (int d = 0; d < shape.rank(); ++d) {
       const int64_t at = IndexAt(indices, i * shape.rank() + d);
       if (at < 0 || at >= shape.dim(d)) {
-        return Error(ErrorCode::kOpValue)
-            .Input(input, name)
-            .Found(absl::StrCat(at, " in entry ", i))
-            .Expected(absl::StrCat("indices in ", shape.ToString()));
+        return ValueError(input, name, absl::StrCat(at, " in entry ", i),
+                          absl::StrCat("indices in ", shape.ToString()));
       }
       position += at * strides[static_cast<size_t>(d)];
     }

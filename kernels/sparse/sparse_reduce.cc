@@ -11,6 +11,7 @@
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -32,12 +33,7 @@ struct ReducePlan {
 
 absl::StatusOr<ReducePlan> PlanReduce(const KernelContext& context, const SparseInput& sparse, bool keep_dims) {
   const Tensor& axes = context.input(3);
-  if (axes.rank() > 1) {
-    return Error(ErrorCode::kOpShape)
-        .Input(3, "reduction_axes")
-        .Found(axes.shape().ToString())
-        .Expected("a scalar or a vector");
-  }
+  if (axes.rank() > 1) return ShapeError(3, "reduction_axes", axes.shape(), "a scalar or a vector");
   std::vector<bool> is_reduced(static_cast<size_t>(sparse.rank), false);
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(IndexAt(axes, i), sparse.rank, 3, "reduction_axes"));
@@ -190,9 +186,7 @@ void Softmax(const T* values, int64_t begin, int64_t end, T* out) {
 // Over entries that follow each other and differ in the last index only.
 absl::Status ComputeSoftmax(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny));
-  if (sparse.rank < 2) {
-    return Error(ErrorCode::kOpShape).Input(2, "sp_shape").Found(sparse.shape.ToString()).Expected("rank 2 or more");
-  }
+  if (sparse.rank < 2) return ShapeError(2, "sp_shape", sparse.shape, "rank 2 or more");
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, Shape::Of({sparse.entries})));
   DispatchDType<TypeList<float, double, Half>>(out->dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/moved_types.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -24,9 +25,8 @@ absl::StatusOr<IndexVector> JoinedDims(absl::Span<const SparseParts* const> part
   dims.insert(dims.end(), parts[0]->dims.begin(), parts[0]->dims.end());
   for (const SparseParts* const part : parts) {
     if (part->rank() != parts[0]->rank()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("sparse tensors of rank ", parts[0]->rank(), " and ", part->rank()))
-          .Expected("equal ranks");
+      return ShapesError(absl::StrCat("sparse tensors of rank ", parts[0]->rank(), " and ", part->rank()),
+                         "equal ranks");
     }
     for (int d = 0; d < part->rank(); ++d) {
       int64_t& size = dims[static_cast<size_t>(batch.rank() + d)];
@@ -43,19 +43,14 @@ absl::StatusOr<IndexVector> JoinedDims(absl::Span<const SparseParts* const> part
 
 absl::StatusOr<std::vector<RowEntries>> FindRows(const SparseInput& sparse) {
   if (sparse.rank < 2) {
-    return Error(ErrorCode::kOpShape)
-        .Input(sparse.first_input)
-        .Found(absl::StrCat("a sparse tensor of rank ", sparse.rank))
-        .Expected("rank 2 or more");
+    return ShapeError(sparse.first_input, "", absl::StrCat("a sparse tensor of rank ", sparse.rank), "rank 2 or more");
   }
   std::vector<RowEntries> rows;
   for (int64_t i = 0; i < sparse.entries; ++i) {
     const int64_t row = sparse.at(i)[0];
     if (row < 0 || row >= sparse.dims[0]) {
-      return Error(ErrorCode::kOpValue)
-          .Input(sparse.first_input)
-          .Found(absl::StrCat(row, " as row of entry ", i))
-          .Expected(absl::StrCat("0 or more, below ", sparse.dims[0]));
+      return ValueError(sparse.first_input, "", absl::StrCat(row, " as row of entry ", i),
+                        absl::StrCat("0 or more, below ", sparse.dims[0]));
     }
     if (rows.empty() || rows.back().row != row) rows.push_back({row, i, i});
     rows.back().end = i + 1;
@@ -82,13 +77,12 @@ absl::StatusOr<SparseParts> MakeParts(Tensor indices, Tensor values, const Tenso
                     values.rank() == 1 && shape.dtype() == DType::kInt64 && shape.rank() == 1 &&
                     indices.dim(0) == values.dim(0) && indices.dim(1) == shape.dim(0);
   if (!fits) {
-    return Error(ErrorCode::kOpValue)
-        .Input(input)
-        .Found(absl::StrCat("sparse tensor ", number, ": indices ", DTypeName(indices.dtype()),
-                            indices.shape().ToString(), ", values ", DTypeName(values.dtype()),
-                            values.shape().ToString(), ", shape ", DTypeName(shape.dtype()), shape.shape().ToString()))
-        .Expected(
-            absl::StrCat("indices int64[entries,rank], values ", DTypeName(dtype), "[entries], shape int64[rank]"));
+    return ValueError(
+        input, "",
+        absl::StrCat("sparse tensor ", number, ": indices ", DTypeName(indices.dtype()), indices.shape().ToString(),
+                     ", values ", DTypeName(values.dtype()), values.shape().ToString(), ", shape ",
+                     DTypeName(shape.dtype()), shape.shape().ToString()),
+        absl::StrCat("indices int64[entries,rank], values ", DTypeName(dtype), "[entries], shape int64[rank]"));
   }
   SparseParts made;
   for (const int64_t size : shape.flat<int64_t>()) made.dims.push_back(size);
@@ -100,7 +94,7 @@ absl::StatusOr<SparseParts> MakeParts(Tensor indices, Tensor values, const Tenso
 absl::Status OutputJoined(KernelContext& context, absl::Span<const SparseParts* const> parts, const Shape& batch) {
   for (const SparseParts* const part : parts) {
     for (const int64_t size : part->dims) {
-      if (size < 0) return Error(ErrorCode::kOpValue).Input(0).Found(absl::StrCat(size)).Expected("sizes of 0 or more");
+      if (size < 0) return ValueError(0, "", size, "sizes of 0 or more");
     }
   }
   SLUICE_ASSIGN_OR_RETURN(const IndexVector dims, JoinedDims(parts, batch));

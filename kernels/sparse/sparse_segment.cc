@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -50,41 +50,24 @@ struct SegmentEntries {
 // Checks rows against `num_rows`, and segments against `num_segments`; these may be in any order where `any_order`.
 absl::Status CheckEntries(const SegmentEntries& entries, int64_t num_rows, int64_t num_segments, bool any_order) {
   if (entries.rows.rank() != 1 || entries.segments.shape() != entries.rows.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("indices ", entries.rows.shape().ToString(), ", segment_ids ",
-                            entries.segments.shape().ToString()))
-        .Expected("two vectors of one length");
+    return ShapesError(absl::StrCat("indices ", entries.rows.shape().ToString(), ", segment_ids ",
+                                    entries.segments.shape().ToString()),
+                       "two vectors of one length");
   }
   int64_t last = 0;
   for (int64_t i = 0; i < entries.size(); ++i) {
     const int64_t row = entries.row(i), segment = entries.segment(i);
     if (row < 0 || row >= num_rows) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "indices")
-          .Found(absl::StrCat(row, " at ", i))
-          .Expected(absl::StrCat("0 to ", num_rows - 1));
+      return ValueError(1, "indices", absl::StrCat(row, " at ", i), absl::StrCat("0 to ", num_rows - 1));
     }
     if (segment < last || segment >= num_segments) {
-      return Error(ErrorCode::kOpValue)
-          .Input(2, "segment_ids")
-          .Found(absl::StrCat(segment, " at ", i))
-          .Expected(
-              absl::StrCat("numbers from ", last, " to ", num_segments - 1, any_order ? "" : " that do not decrease"));
+      return ValueError(
+          2, "segment_ids", absl::StrCat(segment, " at ", i),
+          absl::StrCat("numbers from ", last, " to ", num_segments - 1, any_order ? "" : " that do not decrease"));
     }
     if (!any_order) last = segment;
   }
   return absl::OkStatus();
-}
-
-// The only number in input `i`.
-absl::StatusOr<int64_t> CountInput(const KernelContext& context, int i, absl::string_view name) {
-  const Tensor& input = context.input(i);
-  if (input.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(i, name).Found(input.shape().ToString()).Expected("a scalar");
-  }
-  const int64_t count = IndexAt(input, 0);
-  if (count >= 0) return count;
-  return Error(ErrorCode::kOpValue).Input(i, name).Found(absl::StrCat(count)).Expected("0 or more");
 }
 
 // The shape of `like` with another number of rows.
@@ -96,7 +79,7 @@ absl::StatusOr<Shape> WithRows(const Shape& like, int64_t rows) {
 
 absl::Status CheckHasRows(const Tensor& tensor, absl::string_view name) {
   if (tensor.rank() > 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(0, name).Found("a scalar").Expected("at least a vector");
+  return ShapeError(0, name, "a scalar", "at least a vector");
 }
 
 // --- Sums of rows -------------------------------------------------------------------------------------------------
@@ -153,7 +136,7 @@ class SparseSegmentKernel : public Kernel {
     const SegmentEntries entries{context.input(1), context.input(2)};
     int64_t num_segments = std::numeric_limits<int64_t>::max() - 1;
     if (context.num_inputs() > 3) {
-      SLUICE_ASSIGN_OR_RETURN(num_segments, CountInput(context, 3, "num_segments"));
+      SLUICE_ASSIGN_OR_RETURN(num_segments, ReadCount(context, 3, "num_segments"));
     }
     SLUICE_RETURN_IF_ERROR(CheckEntries(entries, data.dim(0), num_segments, /*any_order=*/false));
     if (context.num_inputs() == 3) num_segments = entries.size() == 0 ? 0 : entries.segment(entries.size() - 1) + 1;
@@ -192,7 +175,7 @@ class SparseSegmentGradKernel : public Kernel {
     const Tensor& grad = context.input(0);
     SLUICE_RETURN_IF_ERROR(CheckHasRows(grad, "grad"));
     const SegmentEntries entries{context.input(1), context.input(2)};
-    SLUICE_ASSIGN_OR_RETURN(int64_t num_rows, CountInput(context, 3, "output_dim0"));
+    SLUICE_ASSIGN_OR_RETURN(int64_t num_rows, ReadCount(context, 3, "output_dim0"));
     if (num_rows == 0) return OutputNothing(context, grad.shape());  // Whatever the entries say, as in TensorFlow.
     SLUICE_RETURN_IF_ERROR(CheckEntries(entries, num_rows, grad.dim(0), /*any_order=*/true));
     std::vector<int64_t> places(static_cast<size_t>(entries.size()));
@@ -225,15 +208,8 @@ class SparseSegmentGradKernel : public Kernel {
     std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     for (int64_t& place : places) place = std::lower_bound(rows.begin(), rows.end(), place) - rows.begin();
-    const int64_t count = static_cast<int64_t>(rows.size());
-    SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(1, Shape::Of({count})));
-    if (out->dtype() == DType::kInt64) {
-      std::copy(rows.begin(), rows.end(), out->flat<int64_t>().begin());
-    } else {
-      std::transform(rows.begin(), rows.end(), out->flat<int32_t>().begin(),
-                     [](int64_t row) { return static_cast<int32_t>(row); });
-    }
-    return count;
+    SLUICE_RETURN_IF_ERROR(SetIndexOutput(context, 1, rows));
+    return static_cast<int64_t>(rows.size());
   }
 
   std::vector<double> Factors(const SegmentEntries& entries, int64_t num_segments) const {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/array/index_values.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -31,23 +31,14 @@ class SparseToDenseKernel : public Kernel {
     const int64_t entries = indices.rank() > 0 ? indices.dim(0) : 1;
     const int64_t width = indices.rank() > 1 ? indices.dim(1) : 1;
     if (indices.rank() > 2 || context.input(1).rank() != 1 || context.input(1).dim(0) != width) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("sparse_indices ", indices.shape().ToString(), ", output_shape ",
-                              context.input(1).shape().ToString()))
-          .Expected("[entries, rank] and [rank], or [entries] and [1]");
+      return ShapesError(absl::StrCat("sparse_indices ", indices.shape().ToString(), ", output_shape ",
+                                      context.input(1).shape().ToString()),
+                         "[entries, rank] and [rank], or [entries] and [1]");
     }
     if (values.rank() > 1 || (values.rank() == 1 && values.dim(0) != entries)) {
-      return Error(ErrorCode::kOpShape)
-          .Input(2, "sparse_values")
-          .Found(values.shape().ToString())
-          .Expected(absl::StrCat("a scalar, or a vector of ", entries));
+      return ShapeError(2, "sparse_values", values.shape(), absl::StrCat("a scalar, or a vector of ", entries));
     }
-    if (otherwise.rank() != 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(3, "default_value")
-          .Found(otherwise.shape().ToString())
-          .Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 3, "default_value"));
     SLUICE_ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(context, 1, "output_shape"));
     SLUICE_ASSIGN_OR_RETURN(const Tensor positions, ReadPositions(context, 0, "sparse_indices", shape));
     const absl::Span<const int64_t> places = positions.flat<int64_t>();
@@ -65,10 +56,8 @@ class SparseToDenseKernel : public Kernel {
   static absl::Status CheckAscending(absl::Span<const int64_t> places) {
     for (size_t i = 1; i < places.size(); ++i) {
       if (places[i] > places[i - 1]) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "sparse_indices")
-          .Found(absl::StrCat("entry ", i, " at or before the one that it follows"))
-          .Expected("ascending indices without repeats");
+      return ValueError(0, "sparse_indices", absl::StrCat("entry ", i, " at or before the one that it follows"),
+                        "ascending indices without repeats");
     }
     return absl::OkStatus();
   }
@@ -100,10 +89,8 @@ struct RowEntries {
 absl::StatusOr<int64_t> FindEmptyRows(KernelContext& context, const RowEntries& from, absl::Span<int64_t> next) {
   for (int64_t i = 0; i < from.entries; ++i) {
     if (from.row_of(i) >= 0 && from.row_of(i) < from.rows) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(0)
-        .Found(absl::StrCat("row ", from.row_of(i), " in entry ", i))
-        .Expected(absl::StrCat("0 to ", from.rows - 1));
+    return ValueError(0, "", absl::StrCat("row ", from.row_of(i), " in entry ", i),
+                      absl::StrCat("0 to ", from.rows - 1));
   }
   SLUICE_ASSIGN_OR_RETURN(Tensor* const is_empty, context.AllocateOutput(2, Shape::Of({from.rows})));
   std::fill(next.begin(), next.end(), 0);
@@ -159,10 +146,8 @@ absl::Status ComputeFillEmptyRows(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(context, 0, IndexRule::kAny, SizeRule::kAny));
   const Tensor& otherwise = context.input(3);
   if (sparse.rank == 0 || otherwise.rank() != 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(sparse.rank == 0 ? 2 : 3)
-        .Found(context.input(sparse.rank == 0 ? 2 : 3).shape().ToString())
-        .Expected(sparse.rank == 0 ? "the shape of a tensor that has rows" : "a scalar");
+    return ShapeError(sparse.rank == 0 ? 2 : 3, "", context.input(sparse.rank == 0 ? 2 : 3).shape().ToString(),
+                      sparse.rank == 0 ? "the shape of a tensor that has rows" : "a scalar");
   }
   SLUICE_ASSIGN_OR_RETURN(const Shape rows, MakeShape({sparse.dims[0]}));
   return FillEmptyRows(context, {sparse.at(0), sparse.entries, sparse.rank, rows.dim(0), sparse.values}, otherwise,
@@ -174,14 +159,10 @@ absl::Status ComputeRaggedFillEmptyRows(KernelContext& context) {
   const Tensor& ids = context.input(0);
   const Tensor& values = context.input(1);
   if (ids.rank() != 1 || values.shape() != ids.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("value_rowids ", ids.shape().ToString(), ", values ", values.shape().ToString()))
-        .Expected("two vectors of one length");
+    return ShapesError(absl::StrCat("value_rowids ", ids.shape().ToString(), ", values ", values.shape().ToString()),
+                       "two vectors of one length");
   }
-  for (const int input : {2, 3}) {
-    if (context.input(input).rank() == 0) continue;
-    return Error(ErrorCode::kOpShape).Input(input).Found(context.input(input).shape().ToString()).Expected("a scalar");
-  }
+  for (const int input : {2, 3}) SLUICE_RETURN_IF_ERROR(CheckScalar(context, input, ""));
   SLUICE_ASSIGN_OR_RETURN(const Shape rows, MakeShape({context.input(2).flat<int64_t>()[0]}));
   return FillEmptyRows(context, {ids.flat<int64_t>().data(), ids.num_elements(), 1, rows.dim(0), &values},
                        context.input(3), /*is_flat=*/true);
@@ -192,18 +173,15 @@ absl::Status ComputeFillEmptyRowsGrad(KernelContext& context) {
   const Tensor& places = context.input(0);
   const Tensor& grad = context.input(1);
   if (places.rank() != 1 || grad.rank() != 1) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("reverse_index_map ", places.shape().ToString(), ", grad_values ", grad.shape().ToString()))
-        .Expected("two vectors");
+    return ShapesError(
+        absl::StrCat("reverse_index_map ", places.shape().ToString(), ", grad_values ", grad.shape().ToString()),
+        "two vectors");
   }
   const absl::Span<const int64_t> from = places.flat<int64_t>();
   std::vector<bool> is_taken(static_cast<size_t>(grad.num_elements()), false);
   for (const int64_t place : from) {
     if (place < 0 || place >= grad.num_elements()) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "reverse_index_map")
-          .Found(absl::StrCat(place))
-          .Expected(absl::StrCat("0 to ", grad.num_elements() - 1));
+      return ValueError(0, "reverse_index_map", place, absl::StrCat("0 to ", grad.num_elements() - 1));
     }
     is_taken[static_cast<size_t>(place)] = true;
   }

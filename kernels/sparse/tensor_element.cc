@@ -14,6 +14,7 @@
 #include "graph/value/tstring.h"
 #include "graph/value/variant.h"
 #include "graph/wire/wire_writer.h"
+#include "kernels/input_error.h"
 #include "kernels/lists/tensor_value.h"
 
 namespace sluice {
@@ -32,10 +33,7 @@ std::string TextContent(const Tensor& texts) {
 }
 
 absl::Status NoTensor(int input, int64_t i, const absl::Status& why) {
-  return Error(ErrorCode::kOpValue)
-      .Input(input)
-      .Found(absl::StrCat("element ", i, ": ", why.message()))
-      .Expected("the bytes of a tensor");
+  return ValueError(input, "", absl::StrCat("element ", i, ": ", why.message()), "the bytes of a tensor");
 }
 
 }  // namespace
@@ -97,11 +95,10 @@ absl::StatusOr<Tensor> TakeTensor(const KernelContext& context, int input, int64
   if (from.dtype() == DType::kVariant) {
     const Variant& value = from.flat<Variant>()[at];
     if (const TensorValue* const held = value.Get<TensorValue>()) return held->tensor();
-    return Error(ErrorCode::kOpValue)
-        .Input(input)
-        .Found(value.has_value() ? absl::StrCat("a ", value.type_name(), " in element ", i)
-                                 : absl::StrCat("no value in element ", i))
-        .Expected("a tensor");
+    return ValueError(input, "",
+                      value.has_value() ? absl::StrCat("a ", value.type_name(), " in element ", i)
+                                        : absl::StrCat("no value in element ", i),
+                      "a tensor");
   }
   absl::StatusOr<Tensor> decoded = DecodeTensorProto(from.flat<TString>()[at].view());
   if (decoded.ok()) return decoded;

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/allocator.h"
 #include "graph/value/counted.h"
 #include "graph/value/resource_handle.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/memory/container_allocator.h"
@@ -65,10 +65,7 @@ class SparseTensorsMap final : public Resource {
     for (const int64_t number : numbers) {
       const int64_t at = numbers_.Remove(number);
       if (at < 0) {
-        return Error(ErrorCode::kOpValue)
-            .Input(0, "sparse_handles")
-            .Found(absl::StrCat(number))
-            .Expected("a number that an op gave, of a tensor that was not taken yet");
+        return ValueError(0, "sparse_handles", number, "a number that an op gave, of a tensor that was not taken yet");
       }
       taken->push_back(std::move(kept_[static_cast<size_t>(at)]));
       kept_[static_cast<size_t>(at)] = std::move(kept_.back());  // The last number has this place now.
@@ -156,10 +153,7 @@ class TakeManyKernel final : public MapKernel<TakeManyKernel, Unnamed::kOwn> {
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& numbers = context.input(0);
     if (numbers.rank() != 1 || numbers.num_elements() == 0) {
-      return Error(ErrorCode::kOpShape)
-          .Input(0, "sparse_handles")
-          .Found(numbers.shape().ToString())
-          .Expected("a vector of one element or more");
+      return ShapeError(0, "sparse_handles", numbers.shape(), "a vector of one element or more");
     }
     SLUICE_ASSIGN_OR_RETURN(const CountedPtr<SparseTensorsMap> map, Map(context));
     std::vector<KeptPtr> taken;
@@ -169,10 +163,8 @@ class TakeManyKernel final : public MapKernel<TakeManyKernel, Unnamed::kOwn> {
       parts.push_back(&kept->parts());
       const DType dtype = kept->parts().values.dtype();
       if (dtype == context.output_type(1)) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "sparse_handles")
-          .Found(absl::StrCat("values of ", DTypeName(dtype)))
-          .Expected(DTypeName(context.output_type(1)));
+      return ValueError(0, "sparse_handles", absl::StrCat("values of ", DTypeName(dtype)),
+                        DTypeName(context.output_type(1)));
     }
     return OutputJoined(context, parts, numbers.shape());
   }

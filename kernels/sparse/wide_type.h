@@ -5,6 +5,7 @@
 
 #include "graph/value/float16.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_type.h"
 
 namespace sluice {
 
@@ -12,11 +13,7 @@ namespace sluice {
 // so that they wrap, others as themselves.
 template <typename T, typename = void>
 struct WideType {
-  using Type = T;
-};
-template <typename T>
-struct WideType<T, std::enable_if_t<std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value>> {
-  using Type = float;
+  using Type = ComputeType<T>;
 };
 template <typename T>
 struct WideType<T, std::enable_if_t<std::is_integral<T>::value && std::is_signed<T>::value>> {
@@ -30,18 +27,10 @@ using SumCppTypes = Join<Join<FloatCppTypes, ComplexCppTypes>, UnsignedCppTypes>
 
 // `dtype`, or the unsigned integer of its size where it is a signed one.
 inline DType AsUnsigned(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return DType::kUInt8;
-    case DType::kInt16:
-      return DType::kUInt16;
-    case DType::kInt32:
-      return DType::kUInt32;
-    case DType::kInt64:
-      return DType::kUInt64;
-    default:
-      return dtype;
-  }
+  DType made = dtype;
+  DispatchDType<SignedCppTypes>(
+      dtype, [&](auto type) { made = DTypeOf<std::make_unsigned_t<typename decltype(type)::Type>>::value; });
+  return made;
 }
 
 }  // namespace sluice

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/state/element_math.h"
+#include "kernels/element_math.h"
 
 namespace sluice {
 namespace {

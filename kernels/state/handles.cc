@@ -4,13 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
 absl::StatusOr<const ResourceHandle*> InputHandle(const KernelContext& context, int i) {
   const Tensor& input = context.input(i);
   if (input.dtype() != DType::kResource || input.num_elements() != 1) {
-    return Error(ErrorCode::kOpShape).Input(i).Found(input.shape().ToString()).Expected("one handle");
+    return ShapeError(i, "", input.shape(), "one handle");
   }
   const ResourceHandle& handle = input.flat<ResourceHandle>()[0];
   if (!handle.has_value()) return Error(ErrorCode::kResourceType).Input(i).Text("is a handle that leads to nothing");

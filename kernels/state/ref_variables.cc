@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -149,9 +150,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeTemporaryVariable(const KernelConstr
   SLUICE_ASSIGN_OR_RETURN(std::string name, construction.Get<std::string>("var_name"));
   SLUICE_ASSIGN_OR_RETURN(const DType dtype, construction.Get<DType>("dtype"));
   SLUICE_ASSIGN_OR_RETURN(PartialShape shape, construction.Get<PartialShape>("shape"));
-  if (!shape.IsFullyDefined()) {
-    return Error(ErrorCode::kOpAttr).Attr("shape").Found(shape.ToString()).Expected("a fully known shape");
-  }
+  if (!shape.IsFullyDefined()) return AttrError("shape", shape.ToString(), "a fully known shape");
   if (name.empty()) name = std::string(construction.name());
   return std::make_unique<TemporaryVariableKernel>(std::move(name), dtype, std::move(shape));
 }
@@ -249,17 +248,10 @@ class RefSelectKernel : public Kernel {
  public:
   absl::Status Compute(KernelContext& context) const override {
     const Tensor& choice = context.input(0);
-    if (!choice.shape().IsScalar()) {
-      return Error(ErrorCode::kOpShape).Input(0, "index").Found(choice.shape().ToString()).Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, "index"));
     const int32_t index = choice.flat<int32_t>()[0];
     const int count = context.num_inputs() - 1;
-    if (index < 0 || index >= count) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "index")
-          .Found(absl::StrCat(index))
-          .Expected(absl::StrCat("0 to ", count - 1));
-    }
+    if (index < 0 || index >= count) return ValueError(0, "index", index, absl::StrCat("0 to ", count - 1));
     SLUICE_ASSIGN_OR_RETURN(RefCell* const cell, InputCell(context, index + 1));
     context.SetRefOutput(0, cell);
     return absl::OkStatus();

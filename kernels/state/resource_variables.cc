@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/array/index_values.h"
 #include "kernels/device/device.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -118,10 +120,9 @@ class ReadVariablesKernel : public Kernel {
 // N says how many handles there are and dtypes how many values: two attrs that need not agree.
 absl::StatusOr<std::unique_ptr<Kernel>> MakeReadVariables(const KernelConstruction& construction) {
   if (construction.num_inputs() != construction.num_outputs()) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("dtypes")
-        .Found(absl::StrCat(construction.num_outputs(), " types for ", construction.num_inputs(), " variables"))
-        .Expected("one type per variable");
+    return AttrError("dtypes",
+                     absl::StrCat(construction.num_outputs(), " types for ", construction.num_inputs(), " variables"),
+                     "one type per variable");
   }
   return std::make_unique<ReadVariablesKernel>();
 }
@@ -190,14 +191,10 @@ class VariableShapeKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(Tensor* const out, context.AllocateOutput(0, Shape::Of({value.rank()})));
     for (int axis = 0; axis < value.rank(); ++axis) {
       const int64_t size = value.dim(axis);
-      if (out->dtype() == DType::kInt64) {
-        out->flat<int64_t>()[static_cast<size_t>(axis)] = size;
-        continue;
+      if (out->dtype() == DType::kInt32 && size > std::numeric_limits<int32_t>::max()) {
+        return ValueError(value.shape().ToString(), "sizes that fit int32");
       }
-      if (size > std::numeric_limits<int32_t>::max()) {
-        return Error(ErrorCode::kOpValue).Found(value.shape().ToString()).Expected("sizes that fit int32");
-      }
-      out->flat<int32_t>()[static_cast<size_t>(axis)] = static_cast<int32_t>(size);
+      SetIndexAt(*out, axis, size);
     }
     return absl::OkStatus();
   }

@@ -9,12 +9,13 @@
 #include "kernels/array/moved_types.h"
 #include "kernels/array/on_bad_index.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_math.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
 #include "kernels/resources/variable.h"
 #include "kernels/state/cell_ops.h"
-#include "kernels/state/element_math.h"
 #include "kernels/state/families.h"
 #include "kernels/state/scatter_plan.h"
 #include "kernels/state/variable_input.h"
@@ -60,7 +61,7 @@ absl::Status CheckDivisors(const Tensor& updates) {
   if constexpr (std::is_integral_v<T>) {
     const absl::Span<const T> divisors = updates.flat<T>();
     if (std::find(divisors.begin(), divisors.end(), T{0}) != divisors.end()) {
-      return Error(ErrorCode::kOpValue).Input(2, "updates").Found("0").Expected("no division by zero");
+      return ValueError(2, "updates", "0", "no division by zero");
     }
   }
   return absl::OkStatus();
@@ -102,18 +103,16 @@ absl::Status ScatterInto(const KernelContext& context, OnBadIndex bad, Tensor& v
                           kIsNd ? ScatterPlan::ForUpdates(value, indices) : ScatterPlan::ForRows(value, indices));
   const bool is_single = !kIsNd && updates.shape().IsScalar();
   if (!is_single && updates.shape() != plan.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("updates ", updates.shape().ToString(), ", indices ", indices.shape().ToString()))
-        .Expected(absl::StrCat("updates ", plan.shape().ToString()));
+    return ShapesError(absl::StrCat("updates ", updates.shape().ToString(), ", indices ", indices.shape().ToString()),
+                       absl::StrCat("updates ", plan.shape().ToString()));
   }
   // All of them have elements, or there is nothing to do.
   const bool is_idle = indices.num_elements() == 0 && updates.num_elements() == 0;
   const bool is_whole = indices.num_elements() > 0 && updates.num_elements() > 0 && value.num_elements() > 0;
   if (kIsNd && !is_idle && !is_whole) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("updates ", updates.shape().ToString(), ", indices ", indices.shape().ToString(),
-                            ", variable ", value.shape().ToString()))
-        .Expected("all of them with elements, or no updates");
+    return ShapesError(absl::StrCat("updates ", updates.shape().ToString(), ", indices ", indices.shape().ToString(),
+                                    ", variable ", value.shape().ToString()),
+                       "all of them with elements, or no updates");
   }
   // There may be any number of positions without an index, for a variable without elements.
   if (kIsNd && is_idle) return absl::OkStatus();

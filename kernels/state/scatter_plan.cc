@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -24,20 +24,16 @@ absl::StatusOr<ScatterPlan> ScatterPlan::Make(const Tensor& value, const Tensor&
 }
 
 absl::StatusOr<ScatterPlan> ScatterPlan::ForRows(const Tensor& value, const Tensor& indices) {
-  if (value.rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(0).Found("a scalar").Expected("a variable of at least rank 1");
-  }
+  if (value.rank() == 0) return ShapeError(0, "", "a scalar", "a variable of at least rank 1");
   return Make(value, indices, 1, indices.shape().dims());
 }
 
 absl::StatusOr<ScatterPlan> ScatterPlan::ForPositions(const Tensor& value, const Tensor& indices) {
   const int last = indices.rank() - 1;
   if (last < 0 || indices.dim(last) > value.rank()) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "indices")
-        .Found(indices.shape().ToString())
-        .Expected(absl::StrCat("a last axis of at most ", value.rank(), " for a variable of shape ",
-                               value.shape().ToString()));
+    return ShapeError(
+        1, "indices", indices.shape(),
+        absl::StrCat("a last axis of at most ", value.rank(), " for a variable of shape ", value.shape().ToString()));
   }
   return Make(value, indices, static_cast<int>(indices.dim(last)),
               indices.shape().dims().subspan(0, static_cast<size_t>(last)));
@@ -46,10 +42,7 @@ absl::StatusOr<ScatterPlan> ScatterPlan::ForPositions(const Tensor& value, const
 absl::StatusOr<ScatterPlan> ScatterPlan::ForUpdates(const Tensor& value, const Tensor& indices) {
   if (indices.rank() == 1) return ForRows(value, indices);
   if (indices.rank() > 1 && indices.dim(indices.rank() - 1) == 0 && value.num_elements() > 0) {
-    return Error(ErrorCode::kOpShape)
-        .Input(1, "indices")
-        .Found(indices.shape().ToString())
-        .Expected("at least 1 index for each update");
+    return ShapeError(1, "indices", indices.shape(), "at least 1 index for each update");
   }
   return ForPositions(value, indices);
 }
@@ -58,10 +51,8 @@ absl::Status ScatterPlan::OutOfRange(int64_t i) const {
   IndexVector position;
   const int64_t depth = static_cast<int64_t>(limits_.size());
   for (int64_t axis = 0; axis < depth; ++axis) position.push_back(IndexAt(*indices_, i * depth + axis));
-  return Error(ErrorCode::kOpValue)
-      .Input(1, "indices")
-      .Found(absl::StrCat("index [", absl::StrJoin(position, ","), "] at position ", i))
-      .Expected(absl::StrCat("indices below [", absl::StrJoin(limits_, ","), "], none negative"));
+  return ValueError(1, "indices", absl::StrCat("index [", absl::StrJoin(position, ","), "] at position ", i),
+                    absl::StrCat("indices below [", absl::StrJoin(limits_, ","), "], none negative"));
 }
 
 absl::Status ScatterPlan::CheckAll() const {

@@ -6,6 +6,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/device/device.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -24,9 +25,7 @@ absl::StatusOr<SessionState*> SessionOf(const KernelContext& context) {
 // The handle in input 0, a string.
 absl::StatusOr<std::string> HandleText(const KernelContext& context) {
   const Tensor& input = context.input(0);
-  if (input.num_elements() != 1) {
-    return Error(ErrorCode::kOpShape).Input(0, "handle").Found(input.shape().ToString()).Expected("one handle");
-  }
+  if (input.num_elements() != 1) return ShapeError(0, "handle", input.shape(), "one handle");
   return std::string(input.flat<TString>()[0].view());
 }
 

@@ -4,6 +4,7 @@
 
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -21,12 +22,7 @@ class StackKernel : public Kernel {
   absl::Status Compute(KernelContext& context) const override {
     int64_t max_size = -1;
     if (context.num_inputs() == 1) {
-      if (!context.input(0).shape().IsScalar()) {
-        return Error(ErrorCode::kOpShape)
-            .Input(0, "max_size")
-            .Found(context.input(0).shape().ToString())
-            .Expected("a scalar");
-      }
+      SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, "max_size"));
       max_size = context.input(0).flat<int32_t>()[0];
     }
     CountedPtr<Stack> stack = MakeCounted<Stack>(StepUniqueName(context, name_), dtype_, max_size);

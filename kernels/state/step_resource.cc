@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -48,7 +49,7 @@ absl::StatusOr<std::pair<std::string, std::string>> StepNames(const KernelContex
   const RefCell* const cell = context.input_ref(i);
   const Tensor names = cell != nullptr ? cell->Read() : context.input(i);
   if (names.dtype() != DType::kString || names.num_elements() != 2) {
-    return Error(ErrorCode::kOpShape).Input(i).Found(names.ToString()).Expected("a handle of two strings");
+    return ShapeError(i, "", names.ToString(), "a handle of two strings");
   }
   const absl::Span<const TString> parts = names.flat<TString>();
   return std::make_pair(std::string(parts[0].view()), std::string(parts[1].view()));

@@ -82,6 +82,15 @@ absl::StatusOr<CountedPtr<T>> LookupStepInput(const KernelContext& context, int 
   return step->resources().Lookup<T>(names.first, names.second);
 }
 
+// The R behind the handle in input 0, in either form. kResourceMissing (NOT_FOUND) if it does not exist.
+template <typename R>
+absl::StatusOr<CountedPtr<R>> LookupNamed(const KernelContext& context) {
+  if (context.input_type(0) == DType::kResource) return LookupInput<R>(context, 0);
+  SLUICE_ASSIGN_OR_RETURN(const auto names, StepNames(context, 0));
+  SLUICE_ASSIGN_OR_RETURN(ResourceManager* const resources, RunResources(context));
+  return resources->Lookup<R>(names.first, names.second);
+}
+
 }  // namespace sluice
 
 #endif  // SLUICE_KERNELS_STATE_STEP_RESOURCE_H_

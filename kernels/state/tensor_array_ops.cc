@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -14,15 +15,6 @@
 
 namespace sluice {
 namespace {
-
-// The number in input `i`, an int32 scalar.
-absl::StatusOr<int64_t> ScalarInput(const KernelContext& context, int i, absl::string_view name) {
-  const Tensor& input = context.input(i);
-  if (!input.shape().IsScalar()) {
-    return Error(ErrorCode::kOpShape).Input(i, name).Found(input.shape().ToString()).Expected("a scalar");
-  }
-  return IndexAt(input, 0);
-}
 
 // Makes an array: a new one in each step and each iteration.
 class TensorArrayKernel : public Kernel {
@@ -46,12 +38,9 @@ class TensorArrayKernel : public Kernel {
 
   absl::Status Compute(KernelContext& context) const override {
     TensorArray::Options options = options_;
-    SLUICE_ASSIGN_OR_RETURN(options.size, ScalarInput(context, 0, "size"));
+    SLUICE_ASSIGN_OR_RETURN(options.size, ReadScalar(context, 0, "size"));
     if (options.size < 0 || options.size > TensorArray::kMaxSize) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "size")
-          .Found(absl::StrCat(options.size))
-          .Expected(absl::StrCat("0 to ", TensorArray::kMaxSize));
+      return ValueError(0, "size", options.size, absl::StrCat("0 to ", TensorArray::kMaxSize));
     }
     CountedPtr<TensorArray> array =
         MakeCounted<TensorArray>(StepUniqueName(context, name_), std::move(options), context.allocator());
@@ -97,7 +86,7 @@ class TensorArrayGradKernel : public Kernel {
 
 absl::Status ComputeWrite(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
-  SLUICE_ASSIGN_OR_RETURN(const int64_t index, ScalarInput(context, 1, "index"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t index, ReadScalar(context, 1, "index"));
   Tensor value = context.TakeInput(2);
   SLUICE_RETURN_IF_ERROR(array->Write({index}, absl::MakeSpan(&value, 1), context.allocator()));
   context.SetOutput(0, context.TakeInput(3));
@@ -106,7 +95,7 @@ absl::Status ComputeWrite(KernelContext& context) {
 
 absl::Status ComputeRead(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<TensorArray> array, LookupStepInput<TensorArray>(context, 0));
-  SLUICE_ASSIGN_OR_RETURN(const int64_t index, ScalarInput(context, 1, "index"));
+  SLUICE_ASSIGN_OR_RETURN(const int64_t index, ReadScalar(context, 1, "index"));
   SLUICE_RETURN_IF_ERROR(array->CheckDType(context.output_type(0)));
   SLUICE_ASSIGN_OR_RETURN(std::vector<Tensor> values, array->Read({index}, context.allocator()));
   context.SetOutput(0, std::move(values[0]));

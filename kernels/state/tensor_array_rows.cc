@@ -8,6 +8,7 @@
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/state/families.h"
@@ -28,9 +29,7 @@ Indices Iota(int64_t count) {
 // The numbers in input `i`, a vector.
 absl::StatusOr<Indices> VectorInput(const KernelContext& context, int i, absl::string_view name) {
   const Tensor& input = context.input(i);
-  if (input.rank() != 1) {
-    return Error(ErrorCode::kOpShape).Input(i, name).Found(input.shape().ToString()).Expected("a vector");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckVector(context, i, name));
   Indices values(static_cast<size_t>(input.num_elements()));
   for (size_t k = 0; k < values.size(); ++k) values[k] = IndexAt(input, static_cast<int64_t>(k));
   return values;
@@ -45,7 +44,7 @@ absl::StatusOr<Shape> WithFirst(int64_t first, absl::Span<const int64_t> rest) {
 // The rank of the value in input `i` must be at least 1.
 absl::Status CheckHasRows(const Tensor& value, int i) {
   if (value.rank() > 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(i, "value").Found("a scalar").Expected("at least a vector");
+  return ShapeError(i, "value", "a scalar", "at least a vector");
 }
 
 // No elements: the shape of the result follows from the elements' declared shape, which must be fully known.
@@ -170,9 +169,8 @@ absl::Status ComputeScatter(KernelContext& context) {
   if (has_indices) {
     SLUICE_ASSIGN_OR_RETURN(indices, VectorInput(context, 1, "indices"));
     if (static_cast<int64_t>(indices.size()) != value.dim(0)) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(indices.size(), " indices, value ", value.shape().ToString()))
-          .Expected("as many rows as indices");
+      return ShapesError(absl::StrCat(indices.size(), " indices, value ", value.shape().ToString()),
+                         "as many rows as indices");
     }
   } else {
     SLUICE_RETURN_IF_ERROR(array->CheckOrGrowSize(value.dim(0)));  // First: it bounds the size.
@@ -201,9 +199,8 @@ absl::Status CheckLengths(const Indices& lengths, int64_t rows) {
     left -= length;
   }
   if (left == 0) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat(rows, " rows, ", lengths.size(), " lengths"))
-      .Expected("lengths that add up to the number of rows");
+  return ShapesError(absl::StrCat(rows, " rows, ", lengths.size(), " lengths"),
+                     "lengths that add up to the number of rows");
 }
 
 // Parts of a tensor, cut along the first axis, as elements.

@@ -1,17 +1,14 @@
 #include "kernels/state/tensor_update.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "graph/base/check.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/value/resource_handle.h"
-#include "graph/value/tstring.h"
-#include "graph/value/variant.h"
+#include "kernels/array/moved_types.h"
 #include "kernels/dispatch.h"
-#include "kernels/state/element_math.h"
+#include "kernels/element_math.h"
 
 namespace sluice {
 namespace {
@@ -47,24 +44,10 @@ bool IsWorthCopying(const Tensor& value) {
 }
 
 void CopyElements(const Tensor& from, Tensor& to) {
-  const auto copy = [&](auto element) {
-    using T = decltype(element);
-    const absl::Span<const T> elements = from.flat<T>();
-    std::copy(elements.begin(), elements.end(), to.flat<T>().begin());
-  };
-  switch (from.dtype()) {
-    case DType::kString:
-      copy(TString());
-      break;
-    case DType::kResource:
-      copy(ResourceHandle());
-      break;
-    case DType::kVariant:
-      copy(Variant());
-      break;
-    default:
-      std::memmove(to.mutable_raw_data(), from.raw_data(), from.total_bytes());
-  }
+  DispatchMoved(from.dtype(), [&](auto type) {
+    using T = typename decltype(type)::Type;
+    std::copy_n(Elements<T>(from), from.num_elements(), Elements<T>(to));
+  });
 }
 
 absl::StatusOr<Tensor> CopyOf(const Tensor& value, Allocator& allocator) {

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "graph/base/error.h"
 #include "kernels/array/moved_types.h"
 #include "kernels/array/strided_copy.h"
 #include "kernels/array/strided_region.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -62,10 +62,8 @@ class ResourceGatherKernel final : public Kernel {
     for (int64_t i = 0; i < indices.num_elements(); ++i) {
       const int64_t index = IndexAt(indices, i);
       if (index >= 0 && index < rows) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "indices")
-          .Found(absl::StrCat("index ", index, " at position ", i))
-          .Expected(absl::StrCat("an index below ", rows, ", not negative"));
+      return ValueError(1, "indices", absl::StrCat("index ", index, " at position ", i),
+                        absl::StrCat("an index below ", rows, ", not negative"));
     }
     SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(0, shape));
     const int64_t inner = SizeOfAxes(value.shape(), axis + 1, value.rank());
@@ -88,9 +86,8 @@ class ResourceGatherKernel final : public Kernel {
     bool fits = axis >= 0 && axis <= indices.rank() && axis < value.rank();
     for (int i = 0; fits && i < axis; ++i) fits = value.dim(i) == indices.dim(i);
     if (fits) return static_cast<int>(axis);
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("variable ", value.ToString(), ", indices ", indices.ToString()))
-        .Expected(absl::StrCat("rows to take, and equal sizes in the first ", batch_dims_, " dimensions"));
+    return ShapesError(absl::StrCat("variable ", value.ToString(), ", indices ", indices.ToString()),
+                       absl::StrCat("rows to take, and equal sizes in the first ", batch_dims_, " dimensions"));
   }
 
   const int64_t batch_dims_;
@@ -98,13 +95,9 @@ class ResourceGatherKernel final : public Kernel {
 
 absl::Status ComputeGatherNd(KernelContext& context) {
   SLUICE_ASSIGN_OR_RETURN(const Tensor value, ValueOf(context));
-  if (value.rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(0).Found("a scalar").Expected("a variable of at least rank 1");
-  }
+  if (value.rank() == 0) return ShapeError(0, "", "a scalar", "a variable of at least rank 1");
   SLUICE_ASSIGN_OR_RETURN(const ScatterPlan plan, ScatterPlan::ForPositions(value, context.input(1)));
-  if (value.num_elements() == 0 && plan.count() > 0) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(value.shape().ToString()).Expected("some elements");
-  }
+  if (value.num_elements() == 0 && plan.count() > 0) return ShapeError(0, "", value.shape(), "some elements");
   SLUICE_RETURN_IF_ERROR(plan.CheckAll());
   SLUICE_ASSIGN_OR_RETURN(Tensor* const to, context.AllocateOutput(0, plan.shape()));
   CopyParts(

@@ -10,9 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/value/float16.h"
 #include "graph/value/tstring.h"
 #include "kernels/dispatch.h"
+#include "kernels/element_type.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -38,17 +39,6 @@ void Print(const std::string& format, Value value, TString* out) {
   std::snprintf(longer.data(), longer.size(), format.c_str(), value);
   out->assign(absl::string_view(longer.data(), static_cast<size_t>(size)));
 }
-
-// Half and bfloat16 are written as floats.
-double Wide(double value) { return value; }
-double Wide(float value) { return static_cast<double>(value); }
-double Wide(Half value) { return static_cast<double>(static_cast<float>(value)); }
-double Wide(BFloat16 value) { return static_cast<double>(static_cast<float>(value)); }
-
-template <typename T>
-struct IsComplexNumber : std::false_type {};
-template <typename T>
-struct IsComplexNumber<std::complex<T>> : std::true_type {};
 
 // Writes each element as printf would; strings as they are, and booleans in words.
 class AsStringKernel : public Kernel {
@@ -82,27 +72,23 @@ class AsStringKernel : public Kernel {
       out->assign(value.view());
     } else if constexpr (std::is_same_v<T, bool>) {
       out->assign(value ? "true" : "false");
-    } else if constexpr (IsComplexNumber<T>::value) {
+    } else if constexpr (kIsComplex<T>) {
       TString real, imaginary;
-      Print(format_, Wide(value.real()), &real);
-      Print(format_, Wide(value.imag()), &imaginary);
+      Print(format_, ToDouble(value.real()), &real);
+      Print(format_, ToDouble(value.imag()), &imaginary);
       out->assign(absl::StrCat("(", real.view(), ",", imaginary.view(), ")"));
     } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
       Print(format_, static_cast<long long>(value), out);  // NOLINT(runtime/int): as printf has it.
     } else if constexpr (std::is_integral_v<T>) {
       Print(format_, static_cast<unsigned long long>(value), out);  // NOLINT(runtime/int)
     } else {
-      Print(format_, Wide(value), out);
+      Print(format_, ToDouble(value), out);
     }
   }
 
   const std::string format_;
   const bool has_width_;
 };
-
-absl::Status Refuse(absl::string_view attr, absl::string_view found, absl::string_view expected) {
-  return Error(ErrorCode::kOpAttr).Attr(attr).Found(found).Expected(expected);
-}
 
 absl::StatusOr<std::unique_ptr<Kernel>> AsStringKernel::Make(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const int64_t precision, construction.Get<int64_t>("precision"));
@@ -113,14 +99,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> AsStringKernel::Make(const KernelConstru
   const DType dtype = construction.input_type(0);
   const bool has_point = IsFloating(dtype) || IsComplex(dtype);
   const bool takes_all = has_point || dtype == DType::kString;
-  if (precision > -1 && !takes_all) return Refuse("precision", absl::StrCat(precision), "-1 for this type");
-  if ((scientific || shortest) && !takes_all) return Refuse(scientific ? "scientific" : "shortest", "true", "false");
-  if (scientific && shortest) return Refuse("shortest", "true", "false: scientific is true");
+  if (precision > -1 && !takes_all) return AttrError("precision", absl::StrCat(precision), "-1 for this type");
+  if ((scientific || shortest) && !takes_all) return AttrError(scientific ? "scientific" : "shortest", "true", "false");
+  if (scientific && shortest) return AttrError("shortest", "true", "false: scientific is true");
   if (fill.size() > 1 || (!fill.empty() && !absl::StrContains(" +-0#", fill))) {
-    return Refuse("fill", absl::StrCat("'", PrintableName(fill), "'"), "nothing, or one of ' ', '+', '-', '0', '#'");
+    return AttrError("fill", absl::StrCat("'", PrintableName(fill), "'"), "nothing, or one of ' ', '+', '-', '0', '#'");
   }
-  if (width > kMaxWidth) return Refuse("width", absl::StrCat(width), absl::StrCat("at most ", kMaxWidth));
-  if (precision > kMaxWidth) return Refuse("precision", absl::StrCat(precision), absl::StrCat("at most ", kMaxWidth));
+  if (width > kMaxWidth) return AttrError("width", absl::StrCat(width), absl::StrCat("at most ", kMaxWidth));
+  if (precision > kMaxWidth)
+    return AttrError("precision", absl::StrCat(precision), absl::StrCat("at most ", kMaxWidth));
   std::string format = "%";
   format += fill;
   if (width > -1) absl::StrAppend(&format, width);

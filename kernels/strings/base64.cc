@@ -3,6 +3,7 @@
 
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -95,10 +96,7 @@ absl::Status ComputeDecode(KernelContext& context) {
   return ForStrings(context, input.num_elements(), unit_ns, [&](int64_t begin, int64_t end) -> absl::Status {
     for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       if (from[i].size() % 4 != 1 && Decode(from[i].view(), &to[i])) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "input")
-          .Found(PrintableName(from[i].view()))
-          .Expected("Base64 in the digits A-Z, a-z, 0-9, '-' and '_'");
+      return ValueError(0, "input", PrintableName(from[i].view()), "Base64 in the digits A-Z, a-z, 0-9, '-' and '_'");
     }
     return absl::OkStatus();
   });

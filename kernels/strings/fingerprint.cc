@@ -3,6 +3,7 @@
 
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -27,14 +28,10 @@ uint64_t HashStrings(absl::Span<const TString> row, std::string* hashes) {
 
 absl::Status ComputeFingerprint(KernelContext& context) {
   const Tensor& data = context.input(0);
-  if (data.rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(0, "data").Found("a scalar").Expected("one dimension or more");
-  }
+  if (data.rank() == 0) return ShapeError(0, "data", "a scalar", "one dimension or more");
   SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "method"));
   const absl::string_view method = context.input(1).flat<TString>()[0].view();
-  if (method != "farmhash64") {
-    return Error(ErrorCode::kOpValue).Input(1, "method").Found(PrintableName(method)).Expected("farmhash64");
-  }
+  if (method != "farmhash64") return ValueError(1, "method", PrintableName(method), "farmhash64");
   const int64_t rows = data.dim(0);
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({rows, kHashBytes}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));

@@ -6,9 +6,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -23,7 +23,7 @@ constexpr double kNsPerString = 20;
 absl::StatusOr<uint64_t> BucketCount(const KernelConstruction& construction) {
   SLUICE_ASSIGN_OR_RETURN(const int64_t count, construction.Get<int64_t>("num_buckets"));
   if (count >= 1) return static_cast<uint64_t>(count);
-  return Error(ErrorCode::kOpAttr).Attr("num_buckets").Found(absl::StrCat(count)).Expected("at least 1");
+  return AttrError("num_buckets", count, "at least 1");
 }
 
 absl::Status PutInBuckets(KernelContext& context, uint64_t num_buckets,
@@ -58,9 +58,7 @@ class StrongHashBucketKernel : public Kernel {
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const uint64_t count, BucketCount(construction));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<int64_t> key, construction.Get<std::vector<int64_t>>("key"));
-    if (key.size() != 2) {
-      return Error(ErrorCode::kOpAttr).Attr("key").Found(absl::StrCat(key.size(), " numbers")).Expected("two");
-    }
+    if (key.size() != 2) return AttrError("key", absl::StrCat(key.size(), " numbers"), "two");
     return std::make_unique<StrongHashBucketKernel>(count, static_cast<uint64_t>(key[0]),
                                                     static_cast<uint64_t>(key[1]));
   }

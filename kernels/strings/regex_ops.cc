@@ -7,6 +7,7 @@
 #include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"

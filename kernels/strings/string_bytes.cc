@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/shape_proto.h"
 #include "graph/value/tensor_proto.h"
 #include "graph/value/tstring.h"
 #include "graph/wire/wire_writer.h"
 #include "kernels/checkpoint/byte_order.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -41,16 +41,11 @@ class DecodeRawKernel : public Kernel {
     const size_t size = DTypeSize(context.output_type(0));
     for (size_t i = 0; i < texts.size(); ++i) {
       if (texts[i].size() == bytes) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0)
-          .Found(absl::StrCat(texts[i].size(), " bytes in element ", i))
-          .Expected(absl::StrCat(bytes, ", as in the first one"));
+      return ValueError(0, "", absl::StrCat(texts[i].size(), " bytes in element ", i),
+                        absl::StrCat(bytes, ", as in the first one"));
     }
     if (bytes % size != 0) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0)
-          .Found(absl::StrCat("strings of ", bytes, " bytes"))
-          .Expected(absl::StrCat("a multiple of ", size));
+      return ValueError(0, "", absl::StrCat("strings of ", bytes, " bytes"), absl::StrCat("a multiple of ", size));
     }
     std::vector<int64_t> dims(input.shape().dims().begin(), input.shape().dims().end());
     dims.push_back(static_cast<int64_t>(bytes / size));
@@ -71,16 +66,12 @@ class DecodeRawKernel : public Kernel {
 
 absl::Status ParseTensor(KernelContext& context) {
   const Tensor& input = context.input(0);
-  if (input.rank() != 0) {
-    return Error(ErrorCode::kOpShape).Input(0).Found(input.shape().ToString()).Expected("a scalar");
-  }
+  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 0, ""));
   absl::StatusOr<Tensor> parsed = DecodeTensorProto(input.flat<TString>()[0].view());
   if (!parsed.ok()) return parsed.status();
   if (parsed->dtype() != context.output_type(0)) {
-    return Error(ErrorCode::kOpValue)
-        .Input(0)
-        .Found(absl::StrCat("a tensor of ", DTypeName(parsed->dtype())))
-        .Expected(DTypeName(context.output_type(0)));
+    return ValueError(0, "", absl::StrCat("a tensor of ", DTypeName(parsed->dtype())),
+                      DTypeName(context.output_type(0)));
   }
   context.SetOutput(0, *std::move(parsed));
   return absl::OkStatus();

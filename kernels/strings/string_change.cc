@@ -2,8 +2,8 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
-#include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -46,7 +46,7 @@ class CaseKernel : public Kernel {
   static absl::StatusOr<std::unique_ptr<Kernel>> Make(const KernelConstruction& construction) {
     SLUICE_ASSIGN_OR_RETURN(const std::string encoding, construction.Get<std::string>("encoding"));
     if (!encoding.empty() && encoding != "utf-8") {
-      return Error(ErrorCode::kOpAttr).Attr("encoding").Found(encoding).Expected("'utf-8', or nothing for bytes");
+      return AttrError("encoding", encoding, "'utf-8', or nothing for bytes");
     }
     return std::make_unique<CaseKernel>(!encoding.empty());
   }

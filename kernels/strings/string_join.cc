@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/checked_math.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -31,10 +31,8 @@ class StringJoinKernel : public Kernel {
         first = i;
         shape = input.shape();
       } else if (input.shape() != shape) {
-        return Error(ErrorCode::kOpShapes)
-            .Input(i)
-            .Found(input.shape().ToString())
-            .Expected(absl::StrCat("a scalar, or the shape of input ", first, ": ", shape.ToString()));
+        return ShapesError(i, "", input.shape(),
+                           absl::StrCat("a scalar, or the shape of input ", first, ": ", shape.ToString()));
       }
     }
     SLUICE_RETURN_IF_ERROR(CheckTextMemory(context, BytesOf(context, shape.num_elements())));

@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -37,7 +38,7 @@ absl::StatusOr<NGramOptions> ReadOptions(const KernelConstruction& construction)
   SLUICE_ASSIGN_OR_RETURN(options.preserve_short, construction.Get<bool>("preserve_short_sequences"));
   for (const int64_t width : options.widths) {
     if (width > 0) continue;
-    return Error(ErrorCode::kOpAttr).Attr("ngram_widths").Found(absl::StrCat(width)).Expected("1 or more");
+    return AttrError("ngram_widths", width, "1 or more");
   }
   return options;
 }
@@ -119,17 +120,13 @@ absl::Status StringNGramsKernel::CheckSplits(const KernelContext& context) const
       before = split;
       continue;
     }
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "data_splits")
-        .Found(absl::StrCat(split, " as element ", i))
-        .Expected(absl::StrCat("numbers from 0 to the ", size, " strings of data, ascending"));
+    return ValueError(1, "data_splits", absl::StrCat(split, " as element ", i),
+                      absl::StrCat("numbers from 0 to the ", size, " strings of data, ascending"));
   }
   const bool has_sequences = size > 0 && splits.num_elements() > 0;
   if (has_sequences && options_.widths.empty() && options_.preserve_short && options_.pad_width < 0) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("pad_width")
-        .Found(absl::StrCat(options_.pad_width))
-        .Expected("0 or more where short sequences are kept and there are no ngram_widths");
+    return AttrError("pad_width", options_.pad_width,
+                     "0 or more where short sequences are kept and there are no ngram_widths");
   }
   return absl::OkStatus();
 }
@@ -163,9 +160,7 @@ absl::Status StringNGramsKernel::Count(const KernelContext& context, std::vector
     ends->push_back(total.grams);
   }
   if (splits.dtype() == DType::kInt32 && total.grams > std::numeric_limits<int32_t>::max()) {
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat(total.grams, " n-grams"))
-        .Expected("as many as an int32 can count");
+    return ValueError(absl::StrCat(total.grams, " n-grams"), "as many as an int32 can count");
   }
   return CheckTextMemory(context, total.bytes);
 }
@@ -192,26 +187,19 @@ absl::Status StringNGramsKernel::Compute(KernelContext& context) const {
   const absl::Span<const TString> data = context.input(0).flat<TString>();
   SLUICE_RETURN_IF_ERROR(CheckSplits(context));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const out_splits, context.AllocateOutput(1, splits.shape()));
-  const auto set_split = [out_splits](size_t i, int64_t value) {
-    if (out_splits->dtype() == DType::kInt32) {
-      out_splits->flat<int32_t>()[i] = static_cast<int32_t>(value);
-    } else {
-      out_splits->flat<int64_t>()[i] = value;
-    }
-  };
-  const size_t num_splits = static_cast<size_t>(splits.num_elements());
+  const int64_t num_splits = splits.num_elements();
   if (data.empty() || num_splits == 0) {
     // As in TensorFlow: as many empty strings as there are data, whatever the splits.
-    for (size_t i = 0; i < num_splits; ++i) set_split(i, 0);
+    for (int64_t i = 0; i < num_splits; ++i) SetIndexAt(*out_splits, i, 0);
     return context.AllocateOutput(0, context.input(0).shape()).status();
   }
   std::vector<int64_t> ends;
   SLUICE_RETURN_IF_ERROR(Count(context, &ends));
-  for (size_t i = 0; i < num_splits; ++i) set_split(i, ends[i]);
+  for (int64_t i = 0; i < num_splits; ++i) SetIndexAt(*out_splits, i, ends[static_cast<size_t>(i)]);
   SLUICE_ASSIGN_OR_RETURN(const Shape shape, MakeShape({ends.back()}));
   SLUICE_ASSIGN_OR_RETURN(Tensor* const output, context.AllocateOutput(0, shape));
   const absl::Span<TString> to = output->flat<TString>();
-  const int64_t sequences = static_cast<int64_t>(num_splits) - 1;
+  const int64_t sequences = num_splits - 1;
   const double unit_ns =
       60.0 * static_cast<double>(ends.back() + 1) / static_cast<double>(std::max<int64_t>(sequences, 1));
   return ForStrings(context, sequences, unit_ns, [&](int64_t begin, int64_t end) {

@@ -11,6 +11,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -173,18 +174,9 @@ struct SegmentJoin {
 absl::StatusOr<SegmentJoin> PlanSegments(const KernelContext& context) {
   const Tensor& input = context.input(0);
   const Tensor& ids = context.input(1);
-  SLUICE_RETURN_IF_ERROR(CheckScalar(context, 2, "num_segments"));
   SegmentJoin plan;
-  plan.num_segments = IndexAt(context.input(2), 0);
-  if (plan.num_segments < 0) {
-    return Error(ErrorCode::kOpValue)
-        .Input(2, "num_segments")
-        .Found(absl::StrCat(plan.num_segments))
-        .Expected("0 or more");
-  }
-  if (ids.rank() == 0) {
-    return Error(ErrorCode::kOpShape).Input(1, "segment_ids").Found("a scalar").Expected("one dimension or more");
-  }
+  SLUICE_ASSIGN_OR_RETURN(plan.num_segments, ReadCount(context, 2, "num_segments"));
+  if (ids.rank() == 0) return ShapeError(1, "segment_ids", "a scalar", "one dimension or more");
   if (ids.rank() > input.rank()) {
     return Error(ErrorCode::kOpRange)
         .Input(1, "segment_ids")
@@ -196,9 +188,8 @@ absl::StatusOr<SegmentJoin> PlanSegments(const KernelContext& context) {
     if (axis >= ids.rank()) {
       dims.push_back(input.dim(axis));
     } else if (ids.dim(axis) != input.dim(axis)) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("segment_ids ", ids.shape().ToString(), " and inputs ", input.shape().ToString()))
-          .Expected("segment_ids of the first dimensions of inputs");
+      return ShapesError(absl::StrCat("segment_ids ", ids.shape().ToString(), " and inputs ", input.shape().ToString()),
+                         "segment_ids of the first dimensions of inputs");
     }
   }
   SLUICE_ASSIGN_OR_RETURN(plan.shape, MakeShape(dims));
@@ -206,10 +197,8 @@ absl::StatusOr<SegmentJoin> PlanSegments(const KernelContext& context) {
   for (int64_t row = 0; row < ids.num_elements(); ++row) {
     const int64_t id = IndexAt(ids, row);
     if (id >= 0 && id < plan.num_segments) continue;
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "segment_ids")
-        .Found(absl::StrCat(id, " as element ", row))
-        .Expected(absl::StrCat("0 to ", plan.num_segments - 1));
+    return ValueError(1, "segment_ids", absl::StrCat(id, " as element ", row),
+                      absl::StrCat("0 to ", plan.num_segments - 1));
   }
   return plan;
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"

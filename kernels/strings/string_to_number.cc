@@ -2,6 +2,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -21,10 +22,8 @@ absl::Status ComputeStringToNumber(KernelContext& context) {
   const auto parse = [&](auto numbers, int64_t begin, int64_t end) -> absl::Status {
     for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       if (ParseNumber(texts[i].view(), &numbers[i])) continue;
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "string_tensor")
-          .Found(absl::StrCat("'", PrintableName(texts[i].view()), "' as element ", i))
-          .Expected(absl::StrCat("a number of ", DTypeName(output->dtype())));
+      return ValueError(0, "string_tensor", absl::StrCat("'", PrintableName(texts[i].view()), "' as element ", i),
+                        absl::StrCat("a number of ", DTypeName(output->dtype())));
     }
     return absl::OkStatus();
   };

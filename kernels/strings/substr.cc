@@ -5,6 +5,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/new_kernel.h"
 #include "kernels/strings/families.h"
@@ -104,9 +105,7 @@ absl::StatusOr<Places> FindPlaces(const Shape& strings, const Shape& numbers) {
     const int64_t a = axis <= strings.rank() ? strings.dim(strings.rank() - axis) : 1;
     const int64_t b = axis <= numbers.rank() ? numbers.dim(numbers.rank() - axis) : 1;
     if (a != b && a != 1 && b != 1) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat(strings.ToString(), " and ", numbers.ToString()))
-          .Expected("shapes that broadcast");
+      return ShapesError(absl::StrCat(strings.ToString(), " and ", numbers.ToString()), "shapes that broadcast");
     }
     dims[static_cast<size_t>(rank - axis)] = a == 1 ? b : a;
   }
@@ -131,9 +130,9 @@ class SubstrKernel : public Kernel {
     const Tensor& strings = context.input(0);
     const Tensor& positions = context.input(1);
     if (positions.shape() != context.input(2).shape()) {
-      return Error(ErrorCode::kOpShapes)
-          .Found(absl::StrCat("pos ", positions.shape().ToString(), " and len ", context.input(2).shape().ToString()))
-          .Expected("equal shapes");
+      return ShapesError(
+          absl::StrCat("pos ", positions.shape().ToString(), " and len ", context.input(2).shape().ToString()),
+          "equal shapes");
     }
     SLUICE_ASSIGN_OR_RETURN(const Places places, FindPlaces(strings.shape(), positions.shape()));
     if (places.shape != strings.shape()) {
@@ -158,10 +157,8 @@ class SubstrKernel : public Kernel {
     const int64_t position = IndexAt(context.input(1), number);
     absl::string_view part = kNowhere;
     if (part_of_(text.view(), position, IndexAt(context.input(2), number), &part)) return part;
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "pos")
-        .Found(absl::StrCat(position, " for string ", i, ", of ", text.size(), " bytes"))
-        .Expected("a position in the string");
+    return ValueError(1, "pos", absl::StrCat(position, " for string ", i, ", of ", text.size(), " bytes"),
+                      "a position in the string");
   }
 
   // Broadcasting can make a text of many from one.

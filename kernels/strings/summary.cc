@@ -11,6 +11,7 @@
 #include "graph/wire/wire_reader.h"
 #include "graph/wire/wire_writer.h"
 #include "kernels/dispatch.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -53,9 +54,8 @@ absl::Status ComputeScalarSummary(KernelContext& context) {
   const Tensor& tags = context.input(0);
   const Tensor& values = context.input(1);
   if (tags.shape() != values.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("tags ", tags.shape().ToString(), " and values ", values.shape().ToString()))
-        .Expected("equal shapes");
+    return ShapesError(absl::StrCat("tags ", tags.shape().ToString(), " and values ", values.shape().ToString()),
+                       "equal shapes");
   }
   std::string summary;
   WireWriter writer(&summary);
@@ -86,12 +86,7 @@ absl::Status ComputeHistogramSummary(KernelContext& context) {
     }
     return is_finite;
   });
-  if (!is_finite) {
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "values")
-        .Found(std::isnan(bad) ? "NaN" : "an infinity")
-        .Expected("finite numbers");
-  }
+  if (!is_finite) return ValueError(1, "values", std::isnan(bad) ? "NaN" : "an infinity", "finite numbers");
   std::string summary;
   WireWriter writer(&summary);
   const size_t mark = writer.BeginMessage(kValue);

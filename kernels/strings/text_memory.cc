@@ -58,14 +58,4 @@ absl::Status ChangeStrings(KernelContext& context, double byte_ns,
   });
 }
 
-absl::Status CheckScalar(const KernelContext& context, int i, absl::string_view name) {
-  if (context.input(i).shape().IsScalar()) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(i, name).Found(context.input(i).shape().ToString()).Expected("a scalar");
-}
-
-absl::Status CheckVector(const KernelContext& context, int i, absl::string_view name) {
-  if (context.input(i).rank() == 1) return absl::OkStatus();
-  return Error(ErrorCode::kOpShape).Input(i, name).Found(context.input(i).shape().ToString()).Expected("a vector");
-}
-
 }  // namespace sluice

@@ -34,10 +34,6 @@ double StringNs(int64_t count, int64_t bytes, double byte_ns);
 // The bytes of all strings of a tensor.
 int64_t TotalBytes(const Tensor& strings);
 
-// kOpShape unless input `i`, called `name`, is a scalar (a vector).
-absl::Status CheckScalar(const KernelContext& context, int i, absl::string_view name);
-absl::Status CheckVector(const KernelContext& context, int i, absl::string_view name);
-
 }  // namespace sluice
 
 #endif  // SLUICE_KERNELS_STRINGS_TEXT_MEMORY_H_

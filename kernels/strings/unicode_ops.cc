@@ -8,6 +8,7 @@
 #include "graph/base/error.h"
 #include "graph/value/tstring.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
@@ -39,10 +40,7 @@ absl::StatusOr<OnBadText> ReadOnBadText(const KernelConstruction& construction) 
   if (errors == "ignore") on_bad.way = OnBadText::Way::kIgnore;
   if (errors == "strict") on_bad.way = OnBadText::Way::kFail;
   if (replacement < 0 || replacement > kMaxRune) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("replacement_char")
-        .Found(absl::StrCat(replacement))
-        .Expected(absl::StrCat("a code point, 0 to ", kMaxRune));
+    return AttrError("replacement_char", replacement, absl::StrCat("a code point, 0 to ", kMaxRune));
   }
   on_bad.replacement = static_cast<uint32_t>(replacement);
   return on_bad;
@@ -52,17 +50,13 @@ absl::StatusOr<TextEncoding> ReadEncoding(const KernelConstruction& construction
   SLUICE_ASSIGN_OR_RETURN(const std::string name, construction.Get<std::string>(attr));
   TextEncoding encoding = TextEncoding::kUtf8;
   if (FindTextEncoding(name, &encoding)) return encoding;
-  return Error(ErrorCode::kOpAttr)
-      .Attr(attr)
-      .Found(PrintableName(name))
-      .Expected("UTF-8, UTF-16, UTF-16BE, UTF-16LE, UTF-32, UTF-32BE, UTF-32LE, US-ASCII or ISO-8859-1");
+  return AttrError(attr, PrintableName(name),
+                   "UTF-8, UTF-16, UTF-16BE, UTF-16LE, UTF-32, UTF-32BE, UTF-32LE, US-ASCII or ISO-8859-1");
 }
 
 absl::Status BadTextError(int64_t i) {
-  return Error(ErrorCode::kOpValue)
-      .Input(0, "input")
-      .Found(absl::StrCat("malformed text as element ", i))
-      .Expected("text in the encoding that the node states, as attr errors is 'strict'");
+  return ValueError(0, "input", absl::StrCat("malformed text as element ", i),
+                    "text in the encoding that the node states, as attr errors is 'strict'");
 }
 
 // --- UnicodeDecode, UnicodeDecodeWithOffsets ---------------------------------------------------------------------
@@ -93,7 +87,7 @@ class UnicodeDecodeKernel : public Kernel {
                             context.AllocateOutput(0, Shape::Of({static_cast<int64_t>(decoded.splits.size())})));
     if (splits->dtype() == DType::kInt32) {
       if (count > std::numeric_limits<int32_t>::max()) {
-        return Error(ErrorCode::kOpValue).Found(absl::StrCat(count, " characters")).Expected("as many as int32 counts");
+        return ValueError(absl::StrCat(count, " characters"), "as many as int32 counts");
       }
       std::copy(decoded.splits.begin(), decoded.splits.end(), splits->flat<int32_t>().begin());
     } else {
@@ -199,16 +193,13 @@ absl::Status CheckSplits(const KernelContext& context) {
       before = split;
       continue;
     }
-    return Error(ErrorCode::kOpValue)
-        .Input(1, "input_splits")
-        .Found(absl::StrCat(split, " as element ", i))
-        .Expected(absl::StrCat("numbers from 0 to the ", size, " input_values, ascending"));
+    return ValueError(1, "input_splits", absl::StrCat(split, " as element ", i),
+                      absl::StrCat("numbers from 0 to the ", size, " input_values, ascending"));
   }
   if (splits.num_elements() > 0 && before == size) return absl::OkStatus();
-  return Error(ErrorCode::kOpValue)
-      .Input(1, "input_splits")
-      .Found(splits.num_elements() == 0 ? "no elements" : absl::StrCat("a last element of ", before))
-      .Expected(absl::StrCat("numbers that end with ", size, ", as many as there are input_values"));
+  return ValueError(1, "input_splits",
+                    splits.num_elements() == 0 ? "no elements" : absl::StrCat("a last element of ", before),
+                    absl::StrCat("numbers that end with ", size, ", as many as there are input_values"));
 }
 
 // Turns rows of code points into texts.
@@ -253,10 +244,8 @@ class UnicodeEncodeKernel : public Kernel {
   absl::StatusOr<int64_t> RuneOf(int32_t rune, int64_t i) const {
     if (IsCharacter(rune)) return rune;
     if (on_bad_.way == OnBadText::Way::kFail) {
-      return Error(ErrorCode::kOpValue)
-          .Input(0, "input_values")
-          .Found(absl::StrCat(rune, " as element ", i))
-          .Expected("a code point of Unicode that is a character");
+      return ValueError(0, "input_values", absl::StrCat(rune, " as element ", i),
+                        "a code point of Unicode that is a character");
     }
     if (on_bad_.way == OnBadText::Way::kReplace) return on_bad_.replacement;
     return rune >= 0 && rune <= static_cast<int64_t>(kMaxRune) ? rune : -1;

@@ -1,38 +1,60 @@
 #include "kernels/tables/dense_table.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
-#include "kernels/tables/key_hash.h"
+#include "graph/value/tensor.h"
+#include "graph/value/tstring.h"
+#include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
+#include "kernels/strings/string_hash.h"
 
 namespace sluice {
+namespace {
+
+// Note [Order of buckets]
+// Export of a dense table shows its buckets, and graphs may have come to count on their order. So keys are hashed as
+// TensorFlow does it: an integer is its own hash, a string has MurmurHash64A of a fixed seed, and the hashes of several
+// elements are mixed one after the other. This does not protect against keys chosen by an adversary; each step of the
+// search goes farther than the one before, as in TensorFlow.
+
+uint64_t HashElement(const Tensor& keys, int64_t i) {
+  if (keys.dtype() == DType::kString) return MurmurHash(keys.flat<TString>()[static_cast<size_t>(i)].view());
+  return static_cast<uint64_t>(IndexAt(keys, i));
+}
+
+// The hash of elements [row * width, (row + 1) * width) of `keys`, of strings or integers.
+uint64_t HashKey(const Tensor& keys, int64_t row, int64_t width) {
+  if (width == 1) return HashElement(keys, row);
+  uint64_t hash = 0;
+  for (int64_t i = 0; i < width; ++i) {
+    hash ^= HashElement(keys, row * width + i) + 0x9e3779b97f4a7800 + (hash << 10) + (hash >> 4);
+  }
+  return hash;
+}
+
+}  // namespace
 
 absl::StatusOr<CountedPtr<DenseTable>> DenseTable::Make(const Options& options, Allocator& allocator) {
   if (!(options.max_load > 0 && options.max_load < 1)) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("max_load_factor")
-        .Found(absl::StrCat(options.max_load))
-        .Expected("between 0 and 1");
+    return AttrError("max_load_factor", options.max_load, "between 0 and 1");
   }
   const int64_t count = options.num_buckets;
   if (count < 4 || (count & (count - 1)) != 0) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("initial_num_buckets")
-        .Found(absl::StrCat(count))
-        .Expected("a power of two of at least 4");
+    return AttrError("initial_num_buckets", count, "a power of two of at least 4");
   }
   if (options.empty_key.shape() != options.deleted_key.shape()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("empty_key ", options.empty_key.shape().ToString(), ", deleted_key ",
-                            options.deleted_key.shape().ToString()))
-        .Expected("equal shapes");
+    return ShapesError(absl::StrCat("empty_key ", options.empty_key.shape().ToString(), ", deleted_key ",
+                                    options.deleted_key.shape().ToString()),
+                       "equal shapes");
   }
   CountedPtr<DenseTable> table = MakeCounted<DenseTable>(options, allocator);
   if (table->IsDeleted(options.empty_key, 0)) {
-    return Error(ErrorCode::kOpValue).Found("an empty_key that is the deleted_key, too").Expected("two keys");
+    return ValueError("an empty_key that is the deleted_key, too", "two keys");
   }
   SLUICE_ASSIGN_OR_RETURN(Buckets buckets, table->MakeBuckets(count));
   DenseTable* const made = table.get();
@@ -120,17 +142,15 @@ absl::Status DenseTable::MakeRoom(Buckets& buckets, int64_t more) const {
 
 absl::StatusOr<int64_t> DenseTable::CheckKeys(const Tensor& keys) const {
   if (keys.rank() > key_shape().rank() + 1) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("keys ", keys.shape().ToString()))
-        .Expected(absl::StrCat("a list of keys of shape ", key_shape().ToString()));
+    return ShapesError(absl::StrCat("keys ", keys.shape().ToString()),
+                       absl::StrCat("a list of keys of shape ", key_shape().ToString()));
   }
   SLUICE_RETURN_IF_ERROR(ShapeOfValues(keys.shape()).status());
   const int64_t count = keys.rank() > key_shape().rank() ? keys.dim(0) : 1;
   for (int64_t i = 0; i < count; ++i) {
     if (!IsEmpty(keys, i) && !IsDeleted(keys, i)) continue;
-    return Error(ErrorCode::kOpValue)
-        .Found(absl::StrCat("the table's ", IsEmpty(keys, i) ? "empty_key" : "deleted_key", " at ", i))
-        .Expected("other keys");
+    return ValueError(absl::StrCat("the table's ", IsEmpty(keys, i) ? "empty_key" : "deleted_key", " at ", i),
+                      "other keys");
   }
   return count;
 }
@@ -190,9 +210,8 @@ absl::Status DenseTable::Import(const KernelContext&, const Tensor& keys, const 
     return tensor.rank() > 0 && tensor.dim(0) == count && tensor.num_elements() == count * element.num_elements();
   };
   if (count >= kMaxBuckets || !is_list(keys, key_shape()) || !is_list(values, value_shape())) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("keys ", keys.shape().ToString(), ", values ", values.shape().ToString()))
-        .Expected("as many keys as values");
+    return ShapesError(absl::StrCat("keys ", keys.shape().ToString(), ", values ", values.shape().ToString()),
+                       "as many keys as values");
   }
   int64_t num_buckets = 4;
   while (num_buckets < count) num_buckets *= 2;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 namespace {
@@ -68,9 +69,8 @@ absl::StatusOr<TableItems> InitializedTable::Export(const KernelContext& context
 
 absl::Status InitializedTable::Initialize(const KernelContext& context, const Tensor& keys, const Tensor& values) {
   if (keys.rank() != 1 || values.shape() != keys.shape() || keys.num_elements() == 0) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("keys ", keys.shape().ToString(), ", values ", values.shape().ToString()))
-        .Expected("two vectors of one length above 0");
+    return ShapesError(absl::StrCat("keys ", keys.shape().ToString(), ", values ", values.shape().ToString()),
+                       "two vectors of one length above 0");
   }
   MutexLock lock(&mu_);
   if (owned_ != nullptr) {

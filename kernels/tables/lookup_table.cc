@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "kernels/array/index_values.h"
+#include "kernels/input_error.h"
 
 namespace sluice {
 
@@ -28,9 +29,8 @@ absl::Status LookupTable::CheckTypes(DType key, DType value) const {
 absl::StatusOr<Shape> LookupTable::ShapeOfValues(const Shape& keys) const {
   const int batch = keys.rank() - key_shape_.rank();
   if (batch < 0 || keys.dims().subspan(static_cast<size_t>(batch)) != key_shape_.dims()) {
-    return Error(ErrorCode::kOpShapes)
-        .Found(absl::StrCat("keys ", keys.ToString()))
-        .Expected(absl::StrCat("the shape of a key, ", key_shape_.ToString(), ", at the end"));
+    return ShapesError(absl::StrCat("keys ", keys.ToString()),
+                       absl::StrCat("the shape of a key, ", key_shape_.ToString(), ", at the end"));
   }
   IndexVector dims(keys.dims().begin(), keys.dims().begin() + batch);
   dims.insert(dims.end(), value_shape_.dims().begin(), value_shape_.dims().end());
@@ -40,18 +40,15 @@ absl::StatusOr<Shape> LookupTable::ShapeOfValues(const Shape& keys) const {
 absl::Status LookupTable::CheckValues(const Shape& keys, const Shape& values) const {
   SLUICE_ASSIGN_OR_RETURN(const Shape wanted, ShapeOfValues(keys));
   if (values == wanted) return absl::OkStatus();
-  return Error(ErrorCode::kOpShapes)
-      .Found(absl::StrCat("values ", values.ToString(), " for keys ", keys.ToString()))
-      .Expected(absl::StrCat("values ", wanted.ToString()));
+  return ShapesError(absl::StrCat("values ", values.ToString(), " for keys ", keys.ToString()),
+                     absl::StrCat("values ", wanted.ToString()));
 }
 
 absl::StatusOr<bool> LookupTable::IsOneMissing(const Tensor& missing, const Shape& values) const {
   if (missing.shape() == value_shape_) return true;
   if (missing.shape() == values) return false;
-  return Error(ErrorCode::kOpShapes)
-      .Input(2, "default_value")
-      .Found(missing.shape().ToString())
-      .Expected(absl::StrCat(value_shape_.ToString(), " or ", values.ToString()));
+  return ShapesError(2, "default_value", missing.shape(),
+                     absl::StrCat(value_shape_.ToString(), " or ", values.ToString()));
 }
 
 }  // namespace sluice

@@ -16,13 +16,7 @@ struct IntKeys {
   using Index = IntKeyIndex;
   static int64_t At(const Tensor& keys, int64_t i) { return IndexAt(keys, i); }
   static std::string Text(int64_t key) { return absl::StrCat(key); }
-  static void Put(int64_t key, Tensor& keys, int64_t i) {
-    if (keys.dtype() == DType::kInt32) {
-      keys.flat<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(key);
-    } else {
-      keys.flat<int64_t>()[static_cast<size_t>(i)] = key;
-    }
-  }
+  static void Put(int64_t key, Tensor& keys, int64_t i) { SetIndexAt(keys, i, key); }
 };
 
 struct StringKeys {

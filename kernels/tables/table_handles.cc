@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/base/error.h"
 #include "kernels/device/device.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/state/handles.h"
@@ -65,10 +65,8 @@ absl::StatusOr<CountedPtr<LookupTable>> MakeDense(const KernelContext& context, 
 absl::StatusOr<CountedPtr<LookupTable>> MakeTable(const KernelContext& context, const TableSpec& spec) {
   const bool needs_vector = spec.kind == TableKind::kMutableOfTensors;
   if (!spec.value_shape.IsFullyDefined() || (needs_vector && spec.value_shape.rank() != 1)) {
-    return Error(ErrorCode::kOpAttr)
-        .Attr("value_shape")
-        .Found(spec.value_shape.ToString())
-        .Expected(needs_vector ? "a vector of known size" : "a known shape");
+    return AttrError("value_shape", spec.value_shape.ToString(),
+                     needs_vector ? "a vector of known size" : "a known shape");
   }
   switch (spec.kind) {
     case TableKind::kDense:

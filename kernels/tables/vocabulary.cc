@@ -8,13 +8,15 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/value/tstring.h"
+#include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
+#include "kernels/state/step_resource.h"
 #include "kernels/step/file_access.h"
 #include "kernels/strings/parse_number.h"
 #include "kernels/tables/families.h"
-#include "kernels/tables/table_inputs.h"
+#include "kernels/tables/lookup_table.h"
 
 namespace sluice {
 namespace {
@@ -49,10 +51,7 @@ class Lines {
 };
 
 absl::Status BadLine(int64_t number, absl::string_view found, absl::string_view expected) {
-  return Error(ErrorCode::kOpValue)
-      .Input(1, "filename")
-      .Found(absl::StrCat(found, " in line ", number + 1, " of the file"))
-      .Expected(expected);
+  return ValueError(1, "filename", absl::StrCat(found, " in line ", number + 1, " of the file"), expected);
 }
 
 // Element `i` of `to` as `text` says.
@@ -80,19 +79,15 @@ class InitializeFromFileKernel : public Kernel {
     SLUICE_ASSIGN_OR_RETURN(spec.vocab_size, construction.Get<int64_t>("vocab_size"));
     SLUICE_ASSIGN_OR_RETURN(spec.offset, construction.Get<int64_t>("offset"));
     SLUICE_ASSIGN_OR_RETURN(const std::string delimiter, construction.Get<std::string>("delimiter"));
-    if (delimiter.size() != 1) {
-      return Error(ErrorCode::kOpAttr).Attr("delimiter").Found(PrintableName(delimiter)).Expected("one character");
-    }
+    if (delimiter.size() != 1) return AttrError("delimiter", PrintableName(delimiter), "one character");
     spec.delimiter = delimiter[0];
     return std::make_unique<InitializeFromFileKernel>(spec);
   }
 
   absl::Status Compute(KernelContext& context) const override {
-    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<LookupTable> table, TableInput(context));
+    SLUICE_ASSIGN_OR_RETURN(const CountedPtr<LookupTable> table, LookupNamed<LookupTable>(context));
     const Tensor& name = context.input(1);
-    if (name.rank() != 0) {
-      return Error(ErrorCode::kOpShape).Input(1, "filename").Found(name.shape().ToString()).Expected("a scalar");
-    }
+    SLUICE_RETURN_IF_ERROR(CheckScalar(context, 1, "filename"));
     SLUICE_RETURN_IF_ERROR(table->CheckFilledOnce());
     SLUICE_RETURN_IF_ERROR(CheckPart(spec_.key_index, table->key_dtype(), "key"));
     SLUICE_RETURN_IF_ERROR(CheckPart(spec_.value_index, table->value_dtype(), "value"));
@@ -135,10 +130,8 @@ class InitializeFromFileKernel : public Kernel {
     }
     if (most >= 0) return most;
     if (spec_.vocab_size > count) {
-      return Error(ErrorCode::kOpValue)
-          .Input(1, "filename")
-          .Found(absl::StrCat("a file of ", count, " lines"))
-          .Expected(absl::StrCat("vocab_size of them, ", spec_.vocab_size));
+      return ValueError(1, "filename", absl::StrCat("a file of ", count, " lines"),
+                        absl::StrCat("vocab_size of them, ", spec_.vocab_size));
     }
     return spec_.vocab_size > 0 ? spec_.vocab_size : count;
   }
@@ -189,7 +182,7 @@ class InitializeFromFileKernel : public Kernel {
       case DType::kDouble:
         return PutNumber<double>(text, i, to);
       default:
-        return Error(ErrorCode::kOpValue).Found(DTypeName(to.dtype())).Expected("a dtype that text can state");
+        return ValueError(DTypeName(to.dtype()), "a dtype that text can state");
     }
   }
 

@@ -14,7 +14,8 @@ NEW_BYTES_PER_OP = 48 << 10
 GROWTH = 1.1
 SLACK_BYTES = 4 << 10
 
-_OBJECT = re.compile(r"(?:^|/)(kernels/\w+)/(?:_objs/(\w+)/\2(?:\.pic)?\.o|lib(\w+?)(?:\.pic)?\.a)$")
+_OBJECT = re.compile(r"(?:^|/)(kernels/\w+)/(?:_objs/\w+/\w+(?:\.pic)?\.o|lib\w+(?:\.pic)?\.a)$")
+_MEMBER = re.compile(r"^File: .*\((\w+)(?:\.pic)?\.o\)$")
 # An entry of `readelf --sections`: name, type, address, offset, size, entry size, flags.
 _SECTION = re.compile(r"^\s*\[\s*\d+\]\s+\S*\s+PROGBITS\s+[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s+[0-9a-f]+\s+(\w+)\s")
 _TABLE = re.compile(r"KernelRow k\w+\[\] = \{(.*?)\n\};", re.DOTALL)
@@ -23,10 +24,16 @@ _OP = re.compile(r'(?<![.\w])\w+(?:<[^"()]*>)?\(\s*"(_?[A-Z]\w*)"')
 
 
 def code_bytes(path):
-    """The bytes of the sections with instructions, of an object or of all members of an archive."""
+    """{source without its ending: bytes of the sections with instructions} of an object or of an archive's members."""
     result = subprocess.run(["readelf", "--sections", "--wide", path], stdout=subprocess.PIPE, text=True, check=True)
-    found = (_SECTION.match(line) for line in result.stdout.splitlines())
-    return sum(int(section.group(1), 16) for section in found if section and "X" in section.group(2))
+    name, sizes = os.path.basename(path).partition(".")[0], {}
+    for line in result.stdout.splitlines():
+        member, section = _MEMBER.match(line), _SECTION.match(line)
+        if member:
+            name = member.group(1)
+        elif section and "X" in section.group(2):
+            sizes[name] = sizes.get(name, 0) + int(section.group(1), 16)
+    return sizes
 
 
 def ops_of(text):
@@ -41,14 +48,15 @@ def families_of(objects, root):
         found = _OBJECT.search(path)
         if not found:
             continue
-        name = f"{found.group(1)}/{found.group(2) or found.group(3)}"
-        try:
-            with open(os.path.join(root, name + ".cc"), encoding="utf-8") as source:
-                ops = ops_of(source.read())
-        except FileNotFoundError:
-            continue
-        if ops:
-            families[name] = len(ops), code_bytes(path)
+        for member, size in code_bytes(path).items():
+            name = f"{found.group(1)}/{member}"
+            try:
+                with open(os.path.join(root, name + ".cc"), encoding="utf-8") as source:
+                    ops = ops_of(source.read())
+            except FileNotFoundError:
+                continue
+            if ops:
+                families[name] = len(ops), size
     return families
 
 

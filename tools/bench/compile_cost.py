@@ -39,7 +39,7 @@ def cost_of(source, flags, compiler):
         subprocess.run([compiler] + flags + ["-c", source, "-o", made], check=True, cwd=_ROOT)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-        return seconds, check_code_size.code_bytes(made)
+        return seconds, sum(check_code_size.code_bytes(made).values())
 
 
 def families(root):

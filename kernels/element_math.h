@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
-#define SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
+#ifndef SLUICE_KERNELS_ELEMENT_MATH_H_
+#define SLUICE_KERNELS_ELEMENT_MATH_H_
 
 // Arithmetic on single elements for updates in place: integers wrap around, 16-bit floats are computed as float, and
 // bools as 0 and 1, where every result other than 0 is true.
@@ -7,24 +7,19 @@
 #include <complex>
 #include <type_traits>
 
-#include "graph/value/float16.h"
+#include "kernels/element_type.h"
 
 namespace sluice {
-
-template <typename T>
-inline constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 // `op` on two elements in the type that its arithmetic is done in.
 template <typename T, typename Op>
 inline T Computed(T a, T b, Op op) {
-  if constexpr (kIsSmallFloat<T>) {
+  if constexpr (kIsHalf<T>) {
     return T(op(static_cast<float>(a), static_cast<float>(b)));
   } else if constexpr (std::is_same_v<T, bool>) {
     return op(static_cast<int>(a), static_cast<int>(b)) != 0;
   } else if constexpr (std::is_integral_v<T>) {
-    // Through an unsigned type of at least 32 bits: no overflow that the language leaves undefined.
-    using Unsigned = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
-    return static_cast<T>(op(static_cast<Unsigned>(a), static_cast<Unsigned>(b)));
+    return static_cast<T>(op(static_cast<WrapType<T>>(a), static_cast<WrapType<T>>(b)));
   } else {
     return op(a, b);
   }
@@ -52,7 +47,7 @@ struct MultiplyElements {
 struct DivideElements {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (kIsSmallFloat<T>) {
+    if constexpr (kIsHalf<T>) {
       return T(static_cast<float>(a) / static_cast<float>(b));
     } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
       return b == T{-1} ? SubtractElements()(T{0}, a) : static_cast<T>(a / b);
@@ -64,7 +59,7 @@ struct DivideElements {
 struct MinElements {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (kIsSmallFloat<T>) {
+    if constexpr (kIsHalf<T>) {
       return static_cast<float>(b) < static_cast<float>(a) ? b : a;
     } else {
       return b < a ? b : a;
@@ -74,7 +69,7 @@ struct MinElements {
 struct MaxElements {
   template <typename T>
   T operator()(T a, T b) const {
-    if constexpr (kIsSmallFloat<T>) {
+    if constexpr (kIsHalf<T>) {
       return static_cast<float>(a) < static_cast<float>(b) ? b : a;
     } else {
       return a < b ? b : a;
@@ -90,4 +85,4 @@ struct ReplaceElements {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_STATE_ELEMENT_MATH_H_
+#endif  // SLUICE_KERNELS_ELEMENT_MATH_H_
