@@ -1,43 +1,37 @@
-#ifndef SLUICE_EXECUTOR_FUNCTIONS_CALL_STORE_H_
-#define SLUICE_EXECUTOR_FUNCTIONS_CALL_STORE_H_
+#ifndef SLUICE_EXECUTOR_PLAN_CALL_STORE_H_
+#define SLUICE_EXECUTOR_PLAN_CALL_STORE_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "executor/plan/kernel_store.h"
 #include "graph/functions/call_state_names.h"
 
 namespace sluice {
 
-// The kernels with state in functions that one plan calls, or in one function that kernels of the plan call, with their
-// names for checkpoints. See Note [State of calls] in graph/functions/call_states.h.
+// Where the kernels with state in functions that one plan calls are kept, and by which names: "INSTANCE/NODE", as
+// checkpoints hold them. Lives while the plan is made. See Note [State of calls] in graph/functions/call_states.h.
 struct CallStore {
-  std::string prefix;  // Of the names.
-  KernelStore kernels;
-  // Of the session's store, when the graph of the plan was cut out of the session's: see Note [Kernel store].
-  int64_t of_session = KernelStore::kAnyGeneration;
-  CallStateNames names;  // Of instances. Complete when the plan is made.
-};
+  explicit CallStore(std::shared_ptr<const PlanScope> of_plan) : scope(std::move(of_plan)) {}
 
-// All of one plan. Thread-safe when the plan is made.
-struct CallStores {
-  std::vector<std::shared_ptr<const CallStore>> stores;
-
-  // All kernels, by name: "INSTANCE/NODE", or "FUNCTION/NODE" of a function that kernels call.
-  std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> Kernels() const {
-    std::vector<std::pair<std::string, std::shared_ptr<const Kernel>>> kernels;
-    for (const std::shared_ptr<const CallStore>& store : stores) {
-      for (auto& [key, kernel] : store->kernels.Kernels()) {
-        kernels.emplace_back(store->prefix + store->names.WithName(key), std::move(kernel));
-      }
-    }
-    return kernels;
+  // The kernel of the node that the plan knows as `key`: see KernelStore.
+  absl::StatusOr<std::shared_ptr<const Kernel>> FindOrMake(absl::string_view key, std::string properties,
+                                                           KernelStore::Make make) const {
+    return scope->FindOrMake(absl::StrCat(prefix, names.WithName(key)), std::move(properties), make);
   }
+
+  const std::shared_ptr<const PlanScope> scope;
+  std::string prefix;  // Of a function that kernels of the plan call, "FUNCTION/"; else empty.
+  // Of the session's scope, when the graph of the plan was cut out of the session's: see Note [Kernel store].
+  int64_t of_session = KernelStore::kAnyGeneration;
+  CallStateNames names;  // Of instances: each is named before the nodes in it get kernels.
 };
 
 }  // namespace sluice
 
-#endif  // SLUICE_EXECUTOR_FUNCTIONS_CALL_STORE_H_
+#endif  // SLUICE_EXECUTOR_PLAN_CALL_STORE_H_

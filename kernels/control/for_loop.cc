@@ -9,7 +9,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/control/families.h"
-#include "kernels/function_runner.h"
+#include "kernels/function_finder.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/new_kernel.h"
