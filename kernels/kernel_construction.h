@@ -12,7 +12,7 @@
 #include "graph/base/status_macros.h"
 #include "graph/ir/node_properties.h"
 #include "graph/value/tensor.h"
-#include "kernels/function_runner.h"
+#include "kernels/function_finder.h"
 
 namespace sluice {
 
@@ -32,7 +32,7 @@ class KernelConstruction {
  public:
   // `device`, `edges` and `functions` may be null: kernels that are made for a look at a node.
   explicit KernelConstruction(const NodeProperties& node, Device* device = nullptr, EdgeTable* edges = nullptr,
-                              FunctionRunner* functions = nullptr)
+                              FunctionFinder* functions = nullptr)
       : node_(node), device_(device), edges_(edges), functions_(functions) {}
   KernelConstruction(const KernelConstruction&) = delete;
   KernelConstruction& operator=(const KernelConstruction&) = delete;
@@ -69,7 +69,7 @@ class KernelConstruction {
 
   // --- Functions -------------------------------------------------------------------------------------------------
   // The function that the attr names, to be called by the kernel as long as that lives: see Note [Functions of kernels]
-  // in function_runner.h. kFacilityMissing where there are none.
+  // in function_finder.h. kFacilityMissing where there are none.
   absl::StatusOr<std::shared_ptr<const CallableFunction>> Function(absl::string_view attr) const;
   // The same for functions whose names the kernel has from elsewhere.
   absl::StatusOr<std::shared_ptr<const CallableFunction>> FindFunction(const FunctionAttr& function) const;
@@ -101,7 +101,7 @@ class KernelConstruction {
   const NodeProperties& node_;
   Device* const device_;
   EdgeTable* const edges_;
-  FunctionRunner* const functions_;
+  FunctionFinder* const functions_;
   mutable bool is_of_one_node_ = false;
 };
 

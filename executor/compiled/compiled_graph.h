@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "executor/driver.h"
 #include "executor/dataflow/executor_plan.h"
+#include "executor/driver.h"
 #include "executor/plan/kernel_set.h"
 #include "executor/serial/serial_program.h"
 #include "graph/base/limits.h"
@@ -47,9 +47,9 @@ class CompiledGraph {
     const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set: then the driver is dataflow.
     KernelStore* kernel_store = nullptr;          // See KernelSet.
     int64_t store_generation = KernelStore::kAnyGeneration;  // See KernelSet.
-    KernelStore* call_store = nullptr;                       // See KernelSet. Used in Create alone, like the next two.
+    const CallStore* call_store = nullptr;                   // See KernelSet. Used in Create alone, like the next two.
     absl::string_view store_scope;                           // See KernelSet.
-    FunctionRunner* functions = nullptr;                     // See KernelSet.
+    FunctionFinder* functions = nullptr;                     // See KernelSet.
     const CalledBodies* bodies = nullptr;                    // See KernelSet. They outlive what is compiled.
     LoadLimits limits;                                       // For frames.
     StopPoll* stop = nullptr;                                // Polled while the graph is compiled; null: never stops.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/compiled/choosing_executor.h"
+#include "executor/compiled/auto_executor.h"
 #include "executor/compiled/dataflow_executor.h"
 #include "executor/compiled/serial_executor.h"
 #include "executor/compiled/waiting_executor.h"
@@ -36,10 +36,16 @@ absl::Status CheckKind(absl::string_view kind) {
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> OverPlans(std::shared_ptr<const CompiledGraph> compiled, StopPoll* stop) {
-  if (compiled->waiting_program() != nullptr) return std::make_unique<WaitingExecutor>(std::move(compiled));
-  if (compiled->program() == nullptr) return NewDataflowExecutor(std::move(compiled), stop);
-  if (compiled->driver() == Driver::kSerial) return std::make_unique<SerialExecutor>(std::move(compiled));
-  return std::make_unique<ChoosingExecutor>(std::move(compiled));
+  std::unique_ptr<Executor> plain;
+  if (compiled->waiting_program() != nullptr) {
+    plain = std::make_unique<WaitingExecutor>(compiled);
+  } else if (compiled->program() != nullptr) {
+    plain = std::make_unique<SerialExecutor>(compiled);
+  } else {
+    return NewDataflowExecutor(std::move(compiled), stop);
+  }
+  if (compiled->driver() == Driver::kSerial) return plain;
+  return std::make_unique<AutoExecutor>(std::move(compiled), std::move(plain));
 }
 
 }  // namespace

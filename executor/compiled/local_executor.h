@@ -21,11 +21,11 @@ using LocalExecutorParams = CompiledGraph::Options;
 //   absl::Status status = executor->Run(args);
 //
 // A graph without kernels that wait is run as a serial program, on the thread that calls RunAsync or where Args::runner
-// takes it, unless threads for its nodes are there and turn out to win (DriverChoice); one that waits, and is
-// structured (Note [Segments]), as a serial program with segments, unless it has much work for several threads
-// (WaitChoice); all others (such as those with nodes on devices that work on their own), runs with an observer where
-// `params.observes_ports`, and all where `params.driver` says so, by the dataflow driver. The outcome is the same. What
-// only the dataflow driver does: it asks the call frame for arguments that nothing reads.
+// takes it; one that waits, and is structured (Note [Segments]), as a serial program with segments. Where threads for
+// nodes are there and turn out to win (AutoExecutor), such graphs are run by the dataflow driver, and so are all others
+// (those with nodes on devices that work on their own, say), runs with an observer where `params.observes_ports`, and
+// all where `params.driver` says so. The outcome is the same. What only the dataflow driver does: it asks the call
+// frame for arguments that nothing reads.
 absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorParams& params, Graph graph);
 
 // The same by the kind's name: "" and "DEFAULT" for the one above; "SINGLE_THREADED_EXECUTOR" for one whose runs use

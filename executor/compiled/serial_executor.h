@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "executor/compiled/compiled_graph.h"
-#include "executor/serial/port_calls.h"
 #include "executor/executor.h"
+#include "executor/serial/port_calls.h"
 #include "executor/serial/serial_run.h"
 
 namespace sluice {

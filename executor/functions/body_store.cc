@@ -216,7 +216,7 @@ class BodyStore::Compiler {
     of_kernels.registry = owner_.options_.registry;
     of_kernels.device = owner_.options_.device;
     of_kernels.store = owner_.options_.store;
-    of_kernels.call_store = plan_.call_store != nullptr ? &plan_.call_store->kernels : nullptr;
+    of_kernels.call_store = plan_.call_store;
     of_kernels.store_scope = scope;
     of_kernels.bodies = &body->calls;
     of_kernels.stop = stop_;

@@ -11,10 +11,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "executor/plan/call_store.h"
 #include "executor/plan/called_body.h"
-#include "executor/functions/call_store.h"
-#include "executor/threads/kept_pool.h"
 #include "executor/plan/kernel_store.h"
+#include "executor/threads/kept_pool.h"
 #include "graph/base/limits.h"
 #include "graph/base/mutex.h"
 #include "graph/base/stop_poll.h"
@@ -27,7 +27,7 @@
 namespace sluice {
 
 // The bodies of functions that the plans of one session call, each compiled once for each binding of its attrs. See
-// Note [Called bodies] in executor/called_body.h.
+// Note [Called bodies] in executor/plan/called_body.h.
 //
 //   SLUICE_ASSIGN_OR_RETURN(BodyStore::Calls calls, bodies.Compile(graph, choice, stop));
 //   if (calls.bodies == nullptr) ...  // Inline all: calls.why_not says why.
@@ -61,7 +61,7 @@ class BodyStore {
   // The state that is shared while one plan is made.
   struct Plan {
     CallStates* states = nullptr;     // With which the calls that stay were left in the graph; may be null.
-    CallStore* call_store = nullptr;  // Gets the kernels with state in its bodies, and the names of instances.
+    CallStore* call_store = nullptr;  // For the kernels with state in its bodies; gets the names of instances.
     // Graphs of one version have the same function under each name that they both have (SessionGraph::version).
     int64_t version = 0;
   };

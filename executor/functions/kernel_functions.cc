@@ -13,6 +13,7 @@
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
 #include "executor/functions/kernel_state.h"
+#include "executor/plan/call_store.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
@@ -159,20 +160,17 @@ class KernelFunctions::Function final : public CallableFunction {
   // `has_transfers`, `depth`: of functions that kernels in it call, too; `depth` counts those that kernels call out of
   // one another, this included.
   Function(std::string name, Signature signature, std::shared_ptr<const CompiledGraph> compiled,
-           std::unique_ptr<const Executor> executor, std::shared_ptr<const CallStore> call_store, bool has_transfers,
-           int depth)
+           std::unique_ptr<const Executor> executor, bool has_transfers, int depth)
       : name_(std::move(name)),
         signature_(std::move(signature)),
         compiled_(std::move(compiled)),
         executor_(std::move(executor)),
-        call_store_(std::move(call_store)),
         has_transfers_(has_transfers),
         depth_(depth) {}
 
   const Signature& signature() const override { return signature_; }
   int depth() const { return depth_; }
   bool has_transfers() const { return has_transfers_; }
-  const std::shared_ptr<const CallStore>& call_store() const { return call_store_; }
 
   absl::Status Run(const KernelContext& caller, absl::Span<Tensor> arguments,
                    absl::Span<Tensor> results) const override {
@@ -225,23 +223,22 @@ class KernelFunctions::Function final : public CallableFunction {
   const Signature signature_;
   const std::shared_ptr<const CompiledGraph> compiled_;
   const std::unique_ptr<const Executor> executor_;
-  const std::shared_ptr<const CallStore> call_store_;
   const bool has_transfers_;
   const int depth_;
 };
 
 // Finds functions for the kernels of a function that is being compiled. Lives as long as that takes.
-class KernelFunctions::Within final : public FunctionRunner {
+class KernelFunctions::CompilingFunction final : public FunctionFinder {
  public:
-  Within(KernelFunctions* owner, const std::string& name, const std::string& key, Within* outer)
+  CompilingFunction(KernelFunctions* owner, const std::string& name, const std::string& key, CompilingFunction* outer)
       : owner_(*owner), name_(name), key_(key), outer_(outer), depth_(outer != nullptr ? outer->depth() + 1 : 1) {}
 
   absl::StatusOr<std::shared_ptr<const CallableFunction>> Find(const FunctionAttr& function) override {
-    return owner_.FindWithin(function, this);
+    return owner_.FindFrom(function, this);
   }
   const std::string& name() const { return name_; }
   const std::string& key() const { return key_; }
-  const Within* outer() const { return outer_; }
+  const CompilingFunction* outer() const { return outer_; }
   int depth() const { return depth_; }
   // Of the functions found so far, the greatest depth, and whether one of them has transfers.
   int found_depth() const { return found_depth_.load(); }
@@ -257,7 +254,7 @@ class KernelFunctions::Within final : public FunctionRunner {
   KernelFunctions& owner_;
   const std::string& name_;
   const std::string& key_;
-  const Within* const outer_;
+  const CompilingFunction* const outer_;
   const int depth_;
   std::atomic<int> found_depth_{0};
   std::atomic<bool> found_transfers_{false};
@@ -288,27 +285,27 @@ bool KernelFunctions::HasTransfers() const {
 }
 
 absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelFunctions::Find(const FunctionAttr& function) {
-  return FindWithin(function, nullptr);
+  return FindFrom(function, nullptr);
 }
 
-absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelFunctions::FindWithin(const FunctionAttr& function,
-                                                                                    Within* within) {
+absl::StatusOr<std::shared_ptr<const CallableFunction>> KernelFunctions::FindFrom(const FunctionAttr& function,
+                                                                                  CompilingFunction* caller) {
   std::vector<NamedAttr> given;
   for (const auto& attr : function.attrs) given.push_back({attr.first, attr.second.view()});
   SLUICE_ASSIGN_OR_RETURN(const BoundFunction bound, BindFunction(library_, function.name, given));
   const std::string key = Canonicalize(bound.name(), bound.attrs);
   std::shared_ptr<const Function> found = FindKnown(key);
   if (found == nullptr) {
-    SLUICE_RETURN_IF_ERROR(CheckChain(bound, key, within));
-    absl::StatusOr<std::shared_ptr<const Function>> made = Compile(bound, key, within);
+    SLUICE_RETURN_IF_ERROR(CheckChain(bound, key, caller));
+    absl::StatusOr<std::shared_ptr<const Function>> made = Compile(bound, key, caller);
     if (!made.ok()) return InFunction(made.status(), bound.name());
     MutexLock lock(&mu_);
     // Of two that were compiled at once, the first is for all.
     found = known_.emplace(key, *std::move(made)).first->second;
   }
-  if (within != nullptr) {
-    SLUICE_RETURN_IF_ERROR(CheckDepth(bound, within->depth() + found->depth()));
-    within->HasFound(*found);
+  if (caller != nullptr) {
+    SLUICE_RETURN_IF_ERROR(CheckDepth(bound, caller->depth() + found->depth()));
+    caller->HasFound(*found);
   }
   return found;
 }
@@ -320,9 +317,9 @@ std::shared_ptr<const KernelFunctions::Function> KernelFunctions::FindKnown(cons
 }
 
 absl::Status KernelFunctions::CheckChain(const BoundFunction& function, const std::string& key,
-                                         const Within* within) const {
+                                         const CompilingFunction* caller) const {
   std::vector<std::string> chain = {PrintableName(function.name())};
-  for (const Within* outer = within; outer != nullptr; outer = outer->outer()) {
+  for (const CompilingFunction* outer = caller; outer != nullptr; outer = outer->outer()) {
     chain.push_back(PrintableName(outer->name()));
     if (outer->key() != key) continue;
     std::reverse(chain.begin(), chain.end());
@@ -330,7 +327,7 @@ absl::Status KernelFunctions::CheckChain(const BoundFunction& function, const st
         .Function(function.name())
         .Text(absl::StrCat("calls itself: ", absl::StrJoin(chain, " -> ")));
   }
-  return CheckDepth(function, within != nullptr ? within->depth() + 1 : 1);
+  return CheckDepth(function, caller != nullptr ? caller->depth() + 1 : 1);
 }
 
 absl::Status KernelFunctions::CheckDepth(const BoundFunction& function, int depth) const {
@@ -341,14 +338,7 @@ absl::Status KernelFunctions::CheckDepth(const BoundFunction& function, int dept
       .Text("is called by a kernel that is nested in too many calls of kernels");
 }
 
-std::vector<std::shared_ptr<const CallStore>> KernelFunctions::call_stores() const {
-  std::vector<std::shared_ptr<const CallStore>> stores;
-  MutexLock lock(&mu_);
-  for (const auto& [key, function] : known_) stores.push_back(function->call_store());
-  return stores;
-}
-
-absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function, CallStore* call_store) const {
+absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function, CallStateNames* names) const {
   InstantiateOptions instantiation;
   instantiation.prune = true;
   instantiation.with_library = false;  // A copy for each function would be quadratic.
@@ -364,7 +354,7 @@ absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function, 
   inlining.ignore_marks = true;
   inlining.choice = &choice;
   inlining.states = &states;
-  inlining.names = &call_store->names;
+  inlining.names = names;
   inlining.stop = options_.stop;
   inlining.run = BodyRun::kByName;
   InlinedParts parts = PartsOf(made, inlining.run);
@@ -376,21 +366,21 @@ absl::StatusOr<Graph> KernelFunctions::MakeGraph(const BoundFunction& function, 
 
 absl::StatusOr<std::shared_ptr<const KernelFunctions::Function>> KernelFunctions::Compile(const BoundFunction& function,
                                                                                           const std::string& key,
-                                                                                          Within* within) {
-  // Kernels with state are the function's own: `known_` has one for the plan.
-  auto call_store = std::make_shared<CallStore>();
-  SLUICE_ASSIGN_OR_RETURN(Graph graph, MakeGraph(function, call_store.get()));
+                                                                                          CompilingFunction* caller) {
+  // Kernels with state are the function's own.
+  CallStore call_store(options_.call_store->scope);
+  call_store.prefix = absl::StrCat(CallStateNames::Make("kernel function ", function), "/");
+  SLUICE_ASSIGN_OR_RETURN(Graph graph, MakeGraph(function, &call_store.names));
   bool has_transfers = false;
   for (int32_t i = 0; i < graph.id_limit() && !has_transfers; ++i) {
     has_transfers = graph.Contains(NodeId(i)) && IsTransfer(graph.op(NodeId(i)).op_class);
   }
-  Within inner(this, function.name(), key, within);
-  call_store->prefix = absl::StrCat(CallStateNames::Make("kernel function ", function), "/");
+  CompilingFunction inner(this, function.name(), key, caller);
   CompiledGraph::Options options = options_;
   options.node_devices = {};
   options.edges = nullptr;
   options.bodies = nullptr;
-  options.call_store = &call_store->kernels;
+  options.call_store = &call_store;
   options.store_scope = "own/";
   options.functions = &inner;
   options.observes_ports = false;
@@ -400,8 +390,7 @@ absl::StatusOr<std::shared_ptr<const KernelFunctions::Function>> KernelFunctions
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<const Executor> executor,
                           NewExecutor(kDefaultExecutor, compiled, options_.stop));
   return std::make_shared<const Function>(function.name(), function.signature, std::move(compiled), std::move(executor),
-                                          std::move(call_store), has_transfers || inner.found_transfers(),
-                                          1 + inner.found_depth());
+                                          has_transfers || inner.found_transfers(), 1 + inner.found_depth());
 }
 
 }  // namespace sluice

@@ -4,27 +4,26 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "executor/compiled/compiled_graph.h"
-#include "executor/functions/call_store.h"
 #include "graph/base/mutex.h"
 #include "graph/functions/attr_binding.h"
+#include "graph/functions/call_state_names.h"
 #include "graph/ir/graph.h"
-#include "kernels/function_runner.h"
+#include "kernels/function_finder.h"
 
 namespace sluice {
 
 // The functions that the kernels of one plan call, each compiled once for each binding of its attrs. See Note
-// [Functions of kernels] in kernels/function_runner.h. Found functions do not depend on it: it is needed only while the
+// [Functions of kernels] in kernels/function_finder.h. Found functions do not depend on it: it is needed only while the
 // kernels of the plan are made. Thread-safe.
-class KernelFunctions final : public FunctionRunner {
+class KernelFunctions final : public FunctionFinder {
  public:
   // Functions are those of `graph`, which need not live; the library is copied, not the functions. `options` say how
-  // their bodies are compiled: node_devices, edges, bodies and what is for functions are not used. `stop` among them is
-  // polled.
+  // their bodies are compiled: node_devices, edges, bodies and what is for functions are not used, but the scope of
+  // call_store is, which is not null. `stop` among them is polled.
   KernelFunctions(const Graph& graph, const CompiledGraph::Options& options);
   KernelFunctions(const KernelFunctions&) = delete;
   KernelFunctions& operator=(const KernelFunctions&) = delete;
@@ -36,27 +35,24 @@ class KernelFunctions final : public FunctionRunner {
   // were found: a kernel with state may be of an earlier plan, with the functions that it has found there.
   bool HasTransfers() const;
 
-  // The kernels with state in the functions found so far.
-  std::vector<std::shared_ptr<const CallStore>> call_stores() const ABSL_LOCKS_EXCLUDED(mu_);
-
   // Whether some kernel of `graph` may call functions, as far as its ops tell.
   static bool AreCalledIn(const Graph& graph);
 
  private:
   class Function;
-  class Within;
+  class CompilingFunction;
 
-  // `within`: the functions that are being compiled, since kernels of one another call them; null: none are.
-  absl::StatusOr<std::shared_ptr<const CallableFunction>> FindWithin(const FunctionAttr& function, Within* within)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  // `caller`: the functions that are being compiled, since kernels of one another call them; null: none are.
+  absl::StatusOr<std::shared_ptr<const CallableFunction>> FindFrom(const FunctionAttr& function,
+                                                                   CompilingFunction* caller) ABSL_LOCKS_EXCLUDED(mu_);
   // Null: it is not compiled yet.
   std::shared_ptr<const Function> FindKnown(const std::string& key) const ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status CheckChain(const BoundFunction& function, const std::string& key, const Within* within) const;
+  absl::Status CheckChain(const BoundFunction& function, const std::string& key, const CompilingFunction* caller) const;
   // `depth`: functions that kernels call out of one another.
   absl::Status CheckDepth(const BoundFunction& function, int depth) const;
   absl::StatusOr<std::shared_ptr<const Function>> Compile(const BoundFunction& function, const std::string& key,
-                                                          Within* within);
-  absl::StatusOr<Graph> MakeGraph(const BoundFunction& function, CallStore* call_store) const;
+                                                          CompilingFunction* caller);
+  absl::StatusOr<Graph> MakeGraph(const BoundFunction& function, CallStateNames* names) const;
 
   const FunctionLibrary library_;
   const std::shared_ptr<const OpRegistry> ops_;

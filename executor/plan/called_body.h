@@ -20,7 +20,7 @@ class SerialProgram;
 // [Segments]) do neither. A body that waits is inlined, and not called asynchronously: its nodes begin with the
 // arguments that are there and its results are read as they come, while a call begins with all and ends with all. Where
 // the value that is waited for depends on one of these results, the call would wait for ever. A kernel that calls a
-// function says itself when, and may call those that wait (Note [Functions of kernels] in kernels/function_runner.h).
+// function says itself when, and may call those that wait (Note [Functions of kernels] in kernels/function_finder.h).
 // Bodies are not simplified (Note [Simplifying a step]): most are compiled for all signatures, those whose kernels keep
 // state for one (Note [State of calls] in graph/functions/call_states.h). A body that cannot be compiled (there is no
 // kernel for one of its nodes, say) is an error where the call is reached, as in TensorFlow.

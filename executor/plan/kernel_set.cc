@@ -241,8 +241,8 @@ class KernelSetMaker {
       if (key.empty()) {
         return store->FindOrMake(graph_.name(id), std::move(properties), make, options_.store_generation);
       }
-      KernelStore& of_calls = options_.call_store != nullptr ? *options_.call_store : *store;
-      return of_calls.FindOrMake(key, std::move(properties), make);
+      if (options_.call_store == nullptr) return store->FindOrMake(key, std::move(properties), make);
+      return options_.call_store->FindOrMake(key, std::move(properties), make);
     }
     // The store knows these by their value alone, which a host's kernel may do anything with.
     const bool is_plain =

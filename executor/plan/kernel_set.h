@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "executor/plan/call_store.h"
 #include "executor/plan/called_body.h"
 #include "executor/plan/kernel_store.h"
 #include "graph/base/stop_poll.h"
@@ -39,12 +40,12 @@ class KernelSet {
     KernelStore* store = nullptr;                            // Of the session. Not used with `create`.
     int64_t store_generation = KernelStore::kAnyGeneration;  // Of `store`, that the plan was begun in.
     // For kernels that call functions, used in Create alone; null: they cannot.
-    FunctionRunner* functions = nullptr;
+    FunctionFinder* functions = nullptr;
     // The state of the graph's calls, which outlives the set; null if the graph calls nothing. Not used with `create`.
     const CalledBodies* bodies = nullptr;
     // Of the plan, used in Create alone: for kernels with state in functions whose calls share it (Note [State of
     // calls] in graph/functions/call_states.h). Null: `store`. Not used without that.
-    KernelStore* call_store = nullptr;
+    const CallStore* call_store = nullptr;
     // Of the body of such a function that is called: put before the names that call_store knows its nodes by.
     absl::string_view store_scope;
     StopPoll* stop = nullptr;  // Polled; null: never stops.

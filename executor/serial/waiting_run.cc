@@ -5,8 +5,8 @@
 
 #include "absl/base/optimization.h"
 #include "executor/cancellation_link.h"
-#include "executor/serial/stack_registers.h"
 #include "executor/plan/node_error.h"
+#include "executor/serial/stack_registers.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
@@ -22,31 +22,21 @@ namespace {
 // What a segment counts towards its thread's turn, for each of its instructions.
 constexpr int64_t kNsPerInstruction = 100;
 
-Executor::Args Metered(Executor::Args args, WaitChoice::Meter* meter) {
-  meter->SendTo(args.observer);
-  args.observer = meter;
-  return args;
-}
-
 }  // namespace
 
-WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-                       const WaitChoice::Decision& decision, CancellationManager* own)
+WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, CancellationManager* own)
     : plan_(plan),
       table_(*plan.program.segments()),
-      measured_(choice != nullptr ? std::make_unique<Measured>(*choice, decision) : nullptr),
-      observer_(args.observer),
-      setup_(measured_ != nullptr ? Metered(args, &measured_->meter) : args, plan.device, own),
+      setup_(args, plan.device, own),
       args_(setup_.args()),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
       record_(table_),
       first_call_(args_) {}
 
-void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-                          const WaitChoice::Decision& decision, Executor::Done done) noexcept {
+void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, Executor::Done done) noexcept {
   std::unique_ptr<WaitingRun> made;
   try {
-    made = std::make_unique<WaitingRun>(plan, args, choice, decision, nullptr);
+    made = std::make_unique<WaitingRun>(plan, args, nullptr);
   } catch (...) {
     return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
@@ -58,12 +48,11 @@ void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, W
   scheduler->Start();
 }
 
-absl::Status WaitingRun::Run(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-                             const WaitChoice::Decision& decision) noexcept {
+absl::Status WaitingRun::Run(const WaitingPlan& plan, const Executor::Args& args) noexcept {
   std::optional<ChildManager> cancellation;
   std::unique_ptr<WaitingRun> made;
   try {
-    made = std::make_unique<WaitingRun>(plan, args, choice, decision, RunSetup::KeepManager(args, &cancellation));
+    made = std::make_unique<WaitingRun>(plan, args, RunSetup::KeepManager(args, &cancellation));
   } catch (...) {
     return FailRun(args, StatusOfCaught());
   }
@@ -227,7 +216,7 @@ void WaitingRun::Start(const SerialInstruction& instruction, bool is_dead) {
     record_.kept()[instruction.io.output(i).index()].MarkEmpty();
   }
   // May throw, so it comes before SetBegun: the run waits for all calls that have begun.
-  call.start_ns = NodeObserver::Begin(observer_, NodeId(instruction.io.id));
+  call.start_ns = NodeObserver::Begin(args_.observer, NodeId(instruction.io.id));
   SetBegun(instruction);
   ++num_calls_;
   absl::Status failed;
@@ -244,7 +233,7 @@ void WaitingRun::EndAsync(NodeCall& ended, const absl::Status& status) noexcept 
     if (!status.ok()) {
       call.status = Failed(call, status);
     } else {
-      if (observer_ != nullptr) observer_->OnNode(id, call.start_ns, NodeObserver::NowNs(), call.context);
+      if (args_.observer != nullptr) args_.observer->OnNode(id, call.start_ns, NodeObserver::NowNs(), call.context);
       call.status = AtNode(plan_.program.graph(), id, CheckOutputs(call));
     }
   } catch (...) {
@@ -268,7 +257,7 @@ absl::Status WaitingRun::CheckOutputs(Call& call) {
 absl::Status WaitingRun::Failed(const Call& call, const absl::Status& status) const noexcept {
   const NodeId id(call.instruction->io.id);
   try {
-    NodeObserver::Fail(observer_, id, call.start_ns);
+    NodeObserver::Fail(args_.observer, id, call.start_ns);
     return AtNode(plan_.program.graph(), id, status);
   } catch (...) {
     return status;
@@ -330,7 +319,6 @@ void WaitingRun::Finish() noexcept {
     run_status.CheckDeadline();  // The time it waited for counts too.
   }
   const absl::Status status = run_status.status();
-  if (measured_ != nullptr && status.ok()) measured_->choice.Record(measured_->decision, measured_->meter.shared_ns());
   Executor::Done done = std::move(done_);
   { const std::unique_ptr<WaitingRun> self = std::move(self_); }
   if (done != nullptr) CallDone(std::move(done), status);

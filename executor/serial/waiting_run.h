@@ -9,14 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "executor/async_call.h"
-#include "executor/serial/port_calls.h"
-#include "executor/serial/step_record.h"
-#include "executor/serial/wait_choice.h"
 #include "executor/executor.h"
 #include "executor/run_setup.h"
 #include "executor/scheduler.h"
+#include "executor/serial/port_calls.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
+#include "executor/serial/step_record.h"
 #include "graph/value/counted.h"
 #include "kernels/device/device.h"
 
@@ -35,16 +34,12 @@ struct WaitingPlan {
 // with it, before Done is called. Owns itself; its threads are the Scheduler's. No exception passes through it.
 class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, private SegmentOwner {
  public:
-  // A run that is measured tells `choice`, which is null for others.
-  static void RunAsync(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-                       const WaitChoice::Decision& decision, Executor::Done done) noexcept;
+  static void RunAsync(const WaitingPlan& plan, const Executor::Args& args, Executor::Done done) noexcept;
   // The same, and returns the outcome.
-  static absl::Status Run(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-                          const WaitChoice::Decision& decision) noexcept;
+  static absl::Status Run(const WaitingPlan& plan, const Executor::Args& args) noexcept;
 
   // `own`: see RunSetup.
-  WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
-             const WaitChoice::Decision& decision, CancellationManager* own);
+  WaitingRun(const WaitingPlan& plan, const Executor::Args& args, CancellationManager* own);
 
   Scheduler::Progress RunWithBaton() noexcept override;
   bool RunCall(NodeCall& call) noexcept override;
@@ -56,14 +51,6 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
     explicit Call(const RunContext& run) : NodeCall(run) {}
 
     const SerialInstruction* instruction = nullptr;
-  };
-  // Rarely used: the receiver of what a run has measured.
-  struct Measured {
-    Measured(WaitChoice& of, const WaitChoice::Decision& run) : choice(of), decision(run) {}
-
-    WaitChoice& choice;
-    const WaitChoice::Decision decision;
-    WaitChoice::Meter meter;
   };
 
   Call& TakeCall();
@@ -94,8 +81,6 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
 
   const WaitingPlan& plan_;
   const SegmentTable& table_;
-  const std::unique_ptr<Measured> measured_;  // Null: the run is not measured.
-  NodeObserver* const observer_;              // The host's: of asynchronous calls, which a meter does not see.
   RunSetup setup_;
   const Executor::Args& args_;  // As the run uses them.
   const CountedPtr<Scheduler> scheduler_;

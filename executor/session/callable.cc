@@ -181,9 +181,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr
   const std::shared_ptr<Callable> callable = *std::move(made);
   callable->needs_facilities_ = callable->keeps_tensors_ || callable->needs_rendezvous_ || callable->is_hosts_ ||
                                 core->options().stall_timeout != absl::InfiniteDuration();
-  if (!callable->call_stores().Kernels().empty()) {
-    core->AddPlan(options.plan_name.empty() ? PlanName(spec) : options.plan_name, callable->call_stores_);
-  }
+  callable->call_scope().SetName(options.plan_name.empty() ? PlanName(spec) : options.plan_name);
   return callable;
 }
 
@@ -194,13 +192,7 @@ absl::StatusOr<std::shared_ptr<Callable>> Callable::Make(const std::shared_ptr<S
                           MakeStepGraph(graph, spec, *core, FeedFetchOptions::Convention::kFunction, policy, stop));
   std::shared_ptr<Callable> callable(new Callable(core, &step));
   SLUICE_RETURN_IF_ERROR(WithAllMissingKernels(callable->Compile(step, stop), callable->graph(), *core, stop));
-  auto stores = std::make_shared<CallStores>();
-  stores->stores.push_back(step.call_store);
-  if (step.functions != nullptr) {
-    if (step.functions->HasTransfers()) callable->needs_rendezvous_ = true;
-    for (auto& store : step.functions->call_stores()) stores->stores.push_back(std::move(store));
-  }
-  callable->call_stores_ = std::move(stores);
+  if (step.functions != nullptr && step.functions->HasTransfers()) callable->needs_rendezvous_ = true;
   return callable;
 }
 
@@ -229,6 +221,7 @@ Callable::Callable(std::shared_ptr<SessionCore> core, StepGraph* step)
       fetches_(std::move(step->signature.fetches)),
       graph_(std::make_shared<const Graph>(std::move(step->signature.graph))),
       edges_(std::move(step->edges)),
+      call_scope_(step->call_store->scope),
       calls_(std::move(step->calls)),
       rendezvous_(*edges_) {}
 
@@ -267,7 +260,7 @@ absl::Status Callable::Compile(const StepGraph& step, StopPoll* stop) {
   LocalExecutorParams params = core_->ExecutorParams(device, *edges_, stop);
   params.node_devices = step.node_devices;
   params.bodies = calls_.bodies.get();
-  params.call_store = &step.call_store->kernels;
+  params.call_store = step.call_store.get();
   params.store_generation = step.call_store->of_session;
   params.functions = step.functions.get();
   SLUICE_ASSIGN_OR_RETURN(compiled_, CompiledGraph::Create(graph_, params));
@@ -291,7 +284,7 @@ absl::Status Callable::CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> o
     }
     if (ABSL_PREDICT_FALSE(!fits.ok())) return fits;
   }
-  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  SLUICE_RETURN_IF_ERROR(core_->CheckIsOpen());
   return absl::OkStatus();
 }
 

@@ -61,7 +61,7 @@ class Callable : public std::enable_shared_from_this<Callable> {
   const SerialProgram* program() const { return compiled_ != nullptr ? compiled_->program() : nullptr; }
   // The kernels with state in functions that this signature calls, which no other one uses (Note [State of calls] in
   // graph/functions/call_states.h).
-  const CallStores& call_stores() const { return *call_stores_; }
+  const PlanScope& call_scope() const { return *call_scope_; }
 
  private:
   struct Facilities;
@@ -99,7 +99,9 @@ class Callable : public std::enable_shared_from_this<Callable> {
   const std::shared_ptr<SessionCore> core_;
   const std::vector<FeedFetchGraph::Port> feeds_, fetches_;
   const std::shared_ptr<const Graph> graph_;
-  const std::unique_ptr<EdgeTable> edges_;         // Of the graph's transfers.
+  const std::unique_ptr<EdgeTable> edges_;  // Of the graph's transfers.
+  // Of the graph's calls, those that were inlined included, and of functions that kernels call.
+  const std::shared_ptr<const PlanScope> call_scope_;
   const BodyStore::Calls calls_;                   // Of the graph's calls.
   std::shared_ptr<const CompiledGraph> compiled_;  // Null: the executor is a host's, or has several.
   std::unique_ptr<const Executor> executor_;
@@ -109,8 +111,6 @@ class Callable : public std::enable_shared_from_this<Callable> {
   bool is_hosts_ = false;          // The executor is of a kind of the host's, and runs all of the step.
   bool needs_facilities_ = false;  // It keeps tensors, needs a rendezvous, is_hosts_, or its session watches all runs.
   std::vector<std::string> fetched_nodes_;
-  // Of the graph's calls, those that were inlined included, and of functions that kernels call.
-  std::shared_ptr<const CallStores> call_stores_;
 
   mutable RendezvousPool rendezvous_;  // Guards itself.
 };

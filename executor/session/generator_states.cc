@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "executor/plan/device_kernel.h"
-#include "executor/functions/call_store.h"
 #include "executor/plan/kernel_store.h"
 #include "graph/base/error.h"
 #include "kernels/random/philox.h"
@@ -56,42 +55,24 @@ struct KeptState {
   const SavedState* const other;
 };
 
-// Adds those of `store`, each called `prefix` and its name there.
-template <typename Store>
-void AddKernels(const Store& store, absl::string_view prefix, NamedKernels* kernels) {
-  for (auto& [name, kernel] : store.Kernels()) {
-    if (KeptState(*kernel).is_there()) kernels->emplace(absl::StrCat(prefix, name), kernel);
-  }
-}
-
-NamedKernels KernelsOfSession(Session& session, Callables callables) {
-  NamedKernels kernels;
-  AddKernels(session.core().kernel_store(), "", &kernels);
-  NamedKernels named;
-  for (auto& [node, kernel] : kernels) {
-    const auto runs_it = [&name = node](const Callable* callable) { return callable->graph().Find(name).valid(); };
-    if (!callables.empty() && std::none_of(callables.begin(), callables.end(), runs_it)) continue;
-    named.emplace(absl::StrCat(kOfSession, node), kernel);
-  }
-  return named;
-}
-
-void AddKernelsOfPlans(Session& session, Callables callables, NamedKernels* kernels) {
-  std::map<std::string, int> times;  // How often a name was met.
-  for (const SessionCore::Plan& plan : session.core().Plans()) {
-    const std::shared_ptr<const CallStores> stores = plan.stores.lock();
-    if (stores == nullptr) continue;
-    const auto has_it = [&stores](const Callable* callable) { return &callable->call_stores() == stores.get(); };
-    if (!callables.empty() && std::none_of(callables.begin(), callables.end(), has_it)) continue;
-    const int time = times[plan.name]++;
-    const std::string number = time > 0 ? absl::StrCat(".", time) : "";
-    AddKernels(*stores, absl::StrCat(kOfPlan, plan.name, number, "/"), kernels);
-  }
-}
-
 NamedKernels KernelsOf(Session& session, Callables callables) {
-  NamedKernels kernels = KernelsOfSession(session, callables);
-  AddKernelsOfPlans(session, callables, &kernels);
+  NamedKernels kernels;
+  std::map<std::string, int> times;  // How often the name of a plan was met.
+  int64_t scope = KernelStore::kSession;
+  std::string prefix(kOfSession);
+  for (const KernelStore::Entry& entry : session.core().kernel_store().Kernels()) {
+    const auto runs_it = [&entry](const Callable* callable) {
+      if (entry.scope != KernelStore::kSession) return callable->call_scope().number() == entry.scope;
+      return callable->graph().Find(entry.node).valid();
+    };
+    if (!callables.empty() && std::none_of(callables.begin(), callables.end(), runs_it)) continue;
+    if (entry.scope != scope) {
+      scope = entry.scope;
+      const int time = times[entry.plan]++;
+      prefix = absl::StrCat(kOfPlan, entry.plan, time > 0 ? absl::StrCat(".", time) : "", "/");
+    }
+    if (KeptState(*entry.kernel).is_there()) kernels.emplace(prefix + entry.node, entry.kernel);
+  }
   return kernels;
 }
 

@@ -133,7 +133,7 @@ class PartitionedStep::StartOfPart {
 };
 
 absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges,
-                                      CallStore& call_store, FunctionRunner* functions, StopPoll* stop) {
+                                      const CallStore& call_store, FunctionFinder* functions, StopPoll* stop) {
   if (device.AsStreamDevice() != nullptr) SLUICE_RETURN_IF_ERROR(InsertCopies(graph, core_->kernels()));
   Part part;
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
@@ -147,11 +147,9 @@ absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& d
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(std::shared_ptr<SessionCore> core,
-                                                                               const Graph& whole, bool is_cut,
-                                                                               EdgeTable& edges, CallStore& call_store,
-                                                                               FunctionRunner* functions,
-                                                                               StopPoll* stop) {
+absl::StatusOr<std::unique_ptr<const PartitionedStep>> PartitionedStep::Create(
+    std::shared_ptr<SessionCore> core, const Graph& whole, bool is_cut, EdgeTable& edges, const CallStore& call_store,
+    FunctionFinder* functions, StopPoll* stop) {
   std::unique_ptr<PartitionedStep> made(new PartitionedStep(std::move(core)));
   SessionCore& owner = *made->core_;
   if (!is_cut) {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/executor.h"
-#include "executor/functions/call_store.h"
+#include "executor/plan/call_store.h"
 #include "executor/session/session_core.h"
 #include "graph/base/stop_poll.h"
 #include "graph/ir/graph.h"
@@ -24,8 +24,8 @@ class PartitionedStep final : public Executor {
   // control flow say.
   static absl::StatusOr<std::unique_ptr<const PartitionedStep>> Create(std::shared_ptr<SessionCore> core,
                                                                        const Graph& whole, bool is_cut,
-                                                                       EdgeTable& edges, CallStore& call_store,
-                                                                       FunctionRunner* functions,
+                                                                       EdgeTable& edges, const CallStore& call_store,
+                                                                       FunctionFinder* functions,
                                                                        StopPoll* stop = nullptr);
 
   // Starts all parts. The allocator of `args` is not used: each device has its own. The caller's thread works on the
@@ -50,8 +50,8 @@ class PartitionedStep final : public Executor {
   class EndOfParts;
   class StartOfPart;
 
-  absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, CallStore& call_store,
-                       FunctionRunner* functions, StopPoll* stop);
+  absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, const CallStore& call_store,
+                       FunctionFinder* functions, StopPoll* stop);
   static void StartParts(const Args& args, std::unique_ptr<Running> running);
 
   const std::shared_ptr<SessionCore> core_;

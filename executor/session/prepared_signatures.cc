@@ -16,8 +16,7 @@ namespace {
 
 // How often a thread that waits looks whether it is cancelled.
 constexpr absl::Duration kLook = absl::Milliseconds(5);
-// A factory may wait for another thread, which may want what the factory's thread is preparing. So nobody waits for
-// ever: after this time a thread prepares by itself, which costs work and nothing else.
+// See Note [One preparation].
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 thread_local bool this_thread_prepares = false;

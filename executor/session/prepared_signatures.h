@@ -30,9 +30,10 @@ class Callable;
 //     one timeout have about the same time, so an eighth more counts as the same.) Those that come later wait for the
 //     thread with more time.
 //   - Where the thread that prepares is stopped by its own deadline or cancellation, one of the others takes its place.
-//   - Where it fails otherwise, each of the others prepares by itself: it may have failed for want of memory, and what
-//   a
-//     call reports is what happened to it.
+//   - Where it fails otherwise, each of the others prepares by itself: it may have failed for want of memory, and a
+//     call reports what happened to itself.
+//   - None waits longer than 5 s (kPatience): then it prepares by itself, which costs work and nothing else. The thread
+//     that prepares may be in a kernel's factory that waits for another thread, which waits for this signature.
 //   - A thread that is preparing something (a kernel's factory may call Run) does not wait: the thread that it would
 //     wait for may wait for it.
 // Session::Prepare makes a Callable of its own in each call, since state may belong to it (Note [State of calls] in

@@ -32,14 +32,14 @@ Session::~Session() { Close().IgnoreError(); }
 
 absl::Status Session::Extend(GraphSource added) {
   return AsStatus([&]() -> absl::Status {
-    if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+    SLUICE_RETURN_IF_ERROR(core_->CheckIsOpen());
     return graph_.Extend(std::move(added), core_->options().limits);
   });
 }
 
 absl::Status Session::Replace(Graph graph) {
   return AsStatus([&]() -> absl::Status {
-    if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+    SLUICE_RETURN_IF_ERROR(core_->CheckIsOpen());
     KernelStore::ByNode ended;  // Freed when nothing waits for it.
     SLUICE_RETURN_IF_ERROR(graph_.Replace(std::move(graph), [&](const Graph& next) {
       ExpandedNames names(next);
@@ -56,7 +56,7 @@ absl::Status Session::Finalize() {
 }
 
 absl::Status Session::CheckCanPrepare() const {
-  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  SLUICE_RETURN_IF_ERROR(core_->CheckIsOpen());
   return graph_.CheckIsThere();
 }
 
@@ -76,7 +76,7 @@ absl::StatusOr<std::shared_ptr<const Callable>> Session::FindOrPrepare(const Fee
 
 absl::Status Session::PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                   const std::vector<std::string>& targets, CallOptions* options, NamedCall* call) {
-  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  SLUICE_RETURN_IF_ERROR(core_->CheckIsOpen());
   FeedFetchSpec spec;
   for (const auto& [name, value] : feeds) {
     spec.feeds.push_back(name);
@@ -167,7 +167,7 @@ absl::StatusOr<std::string> Session::PRunSetup(const FeedFetchSpec& spec, const 
     SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<PartialRun> run, PartialRun::Start(core_, graph_, spec, options));
     {
       MutexLock lock(&mu_);
-      if (is_closed_) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+      if (is_closed_) return SessionCore::Closed();
       if (partial_runs_.size() < limit) {  // Others may have begun meanwhile.
         std::string handle = absl::StrCat("partial_run_", next_partial_run_++);
         partial_runs_.emplace(handle, std::move(run));
@@ -192,7 +192,7 @@ absl::StatusOr<std::vector<Tensor>> Session::RunPart(const std::string& handle, 
     const auto found = partial_runs_.find(handle);
     if (found != partial_runs_.end()) run = found->second;
   }
-  if (core_->cancellation().IsCancelling()) return Error(ErrorCode::kSessionClosed).Text("the session is closed");
+  SLUICE_RETURN_IF_ERROR(core_->CheckIsOpen());
   if (run == nullptr) {
     return Error(ErrorCode::kPartialRun).Text(absl::StrCat("there is no partial run '", handle, "', or it is over"));
   }
@@ -223,8 +223,7 @@ size_t Session::num_partial_runs() const {
 }
 
 absl::Status Session::Close() {
-  const absl::Status closed =
-      AsStatus([]() -> absl::Status { return Error(ErrorCode::kSessionClosed).Text("the session is closed"); });
+  const absl::Status closed = AsStatus([] { return SessionCore::Closed(); });
   // A `done` that the cancellation calls here may free the session.
   const std::shared_ptr<SessionCore> core = core_;
   std::map<std::string, std::shared_ptr<PartialRun>> ended;

@@ -158,27 +158,17 @@ LocalExecutorParams SessionCore::ExecutorParams(Device& device, EdgeTable& edges
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
-                                                                    CallStore& call_store, FunctionRunner* functions,
-                                                                    StopPoll* stop) {
+                                                                    const CallStore& call_store,
+                                                                    FunctionFinder* functions, StopPoll* stop) {
   LocalExecutorParams params = ExecutorParams(device, edges, stop);
-  params.call_store = &call_store.kernels;
+  params.call_store = &call_store;
   params.store_generation = call_store.of_session;
   params.functions = functions;
   if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // Parts wait for each other.
   return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }
 
-void SessionCore::AddPlan(std::string name, const std::shared_ptr<const CallStores>& stores) {
-  MutexLock lock(&plans_mu_);
-  const auto is_over = [](const Plan& plan) { return plan.stores.expired(); };
-  plans_.erase(std::remove_if(plans_.begin(), plans_.end(), is_over), plans_.end());
-  plans_.push_back({std::move(name), stores});
-}
-
-std::vector<SessionCore::Plan> SessionCore::Plans() const {
-  MutexLock lock(&plans_mu_);
-  return plans_;
-}
+absl::Status SessionCore::Closed() { return Error(ErrorCode::kSessionClosed).Text("the session is closed"); }
 
 StepId SessionCore::NewStepId() { return sluice::NewStepId(); }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -16,15 +16,14 @@
 #include "executor/compiled/local_executor.h"
 #include "executor/executor.h"
 #include "executor/functions/body_store.h"
-#include "executor/functions/call_store.h"
+#include "executor/plan/call_store.h"
 #include "executor/plan/kernel_store.h"
-#include "executor/threads/service_threads.h"
 #include "executor/session/call_options.h"
 #include "executor/session/session_names.h"
 #include "executor/session/session_options.h"
+#include "executor/threads/service_threads.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/hash_table.h"
-#include "graph/base/mutex.h"
 #include "graph/placement/device_list.h"
 #include "kernels/step/session_state.h"
 #include "rendezvous/key.h"
@@ -65,7 +64,7 @@ class SessionCore {
   // The executor of the kind that the options name, for a graph of its own: a part of a step, or all of it for kinds of
   // hosts. `call_store` and `functions`, which may be null: see KernelSet.
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
-                                                         CallStore& call_store, FunctionRunner* functions,
+                                                         const CallStore& call_store, FunctionFinder* functions,
                                                          StopPoll* stop);
   // The name and version are free for other sessions.
   void ReleaseName() { name_.Release(); }
@@ -75,20 +74,16 @@ class SessionCore {
   size_t num_devices() const { return devices_->size(); }
   const DeviceList& device_list() const { return *device_list_; }
   SessionState& state() { return state_; }
-  // Kernels that outlive plans. See Note [Kernel store].
+  // Kernels with state, and those that plans share. See Note [Kernel store].
   KernelStore& kernel_store() const { return kernel_store_; }
-  // The state that belongs to one prepared signature, by the name that checkpoints know it by.
-  struct Plan {
-    std::string name;
-    std::weak_ptr<const CallStores> stores;
-  };
-  void AddPlan(std::string name, const std::shared_ptr<const CallStores>& stores) ABSL_LOCKS_EXCLUDED(plans_mu_);
-  // Those that some callable still has, oldest first.
-  std::vector<Plan> Plans() const ABSL_LOCKS_EXCLUDED(plans_mu_);
   // Of functions that steps call. They run on the first device.
   BodyStore& body_store() const { return *body_store_; }
   // Cancelled when the session is closed.
   CancellationManager& cancellation() { return cancellation_; }
+  // Closed() when the session is closed.
+  absl::Status CheckIsOpen() const { return cancellation_.IsCancelling() ? Closed() : absl::OkStatus(); }
+  // kSessionClosed.
+  static absl::Status Closed();
   // A number that no other step of the process has.
   static StepId NewStepId();
   // Steps run by name so far, those with errors included; and those alone. Here, since a step may end after its
@@ -134,8 +129,6 @@ class SessionCore {
   CancellationManager cancellation_;
   std::atomic<int64_t> num_runs_{0};
   std::atomic<int64_t> num_errors_{0};
-  mutable Mutex plans_mu_;
-  std::vector<Plan> plans_ ABSL_GUARDED_BY(plans_mu_);
 };
 
 }  // namespace sluice

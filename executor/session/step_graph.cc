@@ -151,6 +151,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   SLUICE_ASSIGN_OR_RETURN(SessionGraph::Part part,
                           graph.CutPart(spec, options, core.kernel_store(), /*with_homes=*/core.num_devices() > 1));
   step.signature = std::move(part.needed);
+  step.call_store = std::make_unique<CallStore>(std::make_shared<const PlanScope>(&core.kernel_store()));
   step.call_store->of_session = part.kernel_generation;
   Graph& needed = step.signature.graph;
   if (part.homes != nullptr) part.homes->Settle(client, core.kernels(), &needed);
@@ -158,7 +159,9 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
   SLUICE_ASSIGN_OR_RETURN(const bool could_call, ReplaceCalls(core, policy, part.version, stop, &step));
   if (!could_call) return MakeStepGraph(graph, spec, core, convention, CallPolicy::kInline, stop);
   if (KernelFunctions::AreCalledIn(needed)) {
-    step.functions = std::make_unique<KernelFunctions>(needed, core.ExecutorParams(core.device(0), *step.edges, stop));
+    LocalExecutorParams params = core.ExecutorParams(core.device(0), *step.edges, stop);
+    params.call_store = step.call_store.get();
+    step.functions = std::make_unique<KernelFunctions>(needed, params);
   }
   SLUICE_RETURN_IF_ERROR(PollStop(stop, needed.id_limit()));
   SLUICE_RETURN_IF_ERROR(CheckRunnable(needed));

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executor/functions/call_store.h"
 #include "executor/functions/kernel_functions.h"
+#include "executor/plan/call_store.h"
 #include "executor/session/session_core.h"
 #include "executor/session/session_graph.h"
 #include "graph/passes/feed_fetch.h"
@@ -43,12 +43,11 @@ namespace sluice {
 // Makes such a graph. `stop` is polled; it may be null.
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
-  bool is_cut = false;                // To be run in parts, one per device: without copies so far.
-  std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
-  BodyStore::Calls calls;             // That are left in the graph. No bodies: none are.
-  // The kernels with state in functions that are called: see Note [State of calls].
-  std::shared_ptr<CallStore> call_store = std::make_shared<CallStore>();
-  std::unique_ptr<KernelFunctions> functions;                        // That its kernels call; null: none do.
+  bool is_cut = false;                         // To be run in parts, one per device: without copies so far.
+  std::vector<Device*> node_devices;           // By id, where nodes are on several devices that are joined; else empty.
+  BodyStore::Calls calls;                      // That are left in the graph. No bodies: none are.
+  std::unique_ptr<CallStore> call_store;       // For the kernels with state in functions that are called.
+  std::unique_ptr<KernelFunctions> functions;  // That its kernels call; null: none do.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
 absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,

@@ -35,7 +35,7 @@ enum class CommonOp : uint8_t {
   kSin,
   kCos,
   kAbs,
-  kAssign,  // Var::Assign; see assign_op.h.
+  kAssign,  // Var::Assign; see common_ops.cc.
 };
 inline constexpr size_t kNumCommonOps = 19;
 absl::string_view CommonOpName(CommonOp op);

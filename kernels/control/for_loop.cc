@@ -8,7 +8,7 @@
 #include "graph/base/cancellation.h"
 #include "graph/base/status_macros.h"
 #include "kernels/control/families.h"
-#include "kernels/function_runner.h"
+#include "kernels/function_finder.h"
 #include "kernels/input_error.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"

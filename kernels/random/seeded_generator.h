@@ -13,7 +13,7 @@
 namespace sluice {
 
 // The state of a random op: which numbers it has given. Each call takes the next part of one sequence, whatever
-// signature or driver runs the node (Note [Kernel store] in executor/kernel_store.h). Thread-safe.
+// signature or driver runs the node (Note [Kernel store] in executor/plan/kernel_store.h). Thread-safe.
 class SeededGenerator {
  public:
   struct Seeds {

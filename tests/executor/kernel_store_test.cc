@@ -116,6 +116,29 @@ TEST_F(KernelStoreTest, ClearForgetsAndHoldersKeep) {
   EXPECT_NE(Find("a", "x"), first);
 }
 
+TEST_F(KernelStoreTest, APlanDropsItsScopeWhenItGoes) {
+  const auto of_session = Find("a", "x");
+  auto plan = std::make_unique<const PlanScope>(&store_);
+  const PlanScope other(&store_);
+  const auto find_in = [this](const PlanScope& scope) {
+    return *scope.FindOrMake("a", "x", [this] { return Make(); });
+  };
+  const auto kernel = find_in(*plan);
+  EXPECT_EQ(find_in(*plan), kernel);
+  EXPECT_NE(find_in(other), kernel);
+  EXPECT_NE(of_session, kernel);
+  EXPECT_EQ(store_.Kernels().size(), 1u) << "plans without a name";
+  plan->SetName("p");
+  ASSERT_EQ(store_.Kernels().size(), 2u);
+  EXPECT_EQ(store_.Kernels()[1].plan, "p");
+  EXPECT_EQ(store_.Kernels()[1].kernel, kernel);
+  store_.Clear();
+  EXPECT_EQ(find_in(*plan), kernel) << "the session forgets what is its own";
+  plan.reset();
+  EXPECT_TRUE(store_.Kernels().empty());
+  EXPECT_EQ(kernel.use_count(), 1);
+}
+
 TEST_F(KernelStoreTest, AConstantIsKeptAsLongAsSomebodyHasIt) {
   const std::string bytes(1000, 'x'), others(1000, 'x');
   auto first = FindConstant(bytes);

@@ -13,8 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "executor/compiled/compiled_graph.h"
-#include "executor/serial/wait_choice.h"
-#include "executor/compiled/waiting_executor.h"
+#include "executor/compiled/driver_choice.h"
 #include "executor/threads/thread_pool.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/cancellation.h"
@@ -149,7 +148,7 @@ TEST_P(WaitingEndsTest, ObservedRunsGetThreadsWhereThesePayOff) {
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<const CompiledGraph> compiled, CompiledGraph::Create(b_.graph(), params));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executor> executor, NewExecutor("", compiled));
   ThreadPool pool(ThreadPoolOptions{2});
-  for (int64_t run = 0; run <= WaitChoice::kMeasuredRuns; ++run) {
+  for (int64_t run = 0; run <= DriverChoice::kMeasuredRuns; ++run) {
     SomeCalls calls(compiled->graph());
     Executor::Args args;
     args.observer = &calls;
@@ -162,7 +161,7 @@ TEST_P(WaitingEndsTest, ObservedRunsGetThreadsWhereThesePayOff) {
     EXPECT_EQ(step.result(), 6);
     EXPECT_EQ(calls.num_sides, 2) << "every kernel is heard of, whatever the driver";
     // Arguments are nodes with kernels in the dataflow driver alone.
-    const bool gets_threads = GetParam() == Driver::kAuto && run == WaitChoice::kMeasuredRuns;
+    const bool gets_threads = GetParam() == Driver::kAuto && run == DriverChoice::kMeasuredRuns;
     EXPECT_EQ(calls.num_args, is_dataflow() || gets_threads ? 1 : 0) << "run " << run;
   }
 }

@@ -1,4 +1,4 @@
-// Kernels that call functions of their graph: Note [Functions of kernels] in kernels/function_runner.h.
+// Kernels that call functions of their graph: Note [Functions of kernels] in kernels/function_finder.h.
 
 #include <atomic>
 #include <memory>

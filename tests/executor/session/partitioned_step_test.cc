@@ -283,7 +283,7 @@ TEST_F(SessionFixture, AStepEndsWhereTheTaskRunnerDropsAPartOfIt) {
   options.allocator = &allocator_;
   ASSERT_OK_AND_ASSIGN(const std::shared_ptr<SessionCore> core, SessionCore::Create(options));
   EdgeTable edges;
-  CallStore call_store;
+  const CallStore call_store(std::make_shared<const PlanScope>(&core->kernel_store()));
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<const PartitionedStep> step,
                        PartitionedStep::Create(core, b_.graph(), /*is_cut=*/true, edges, call_store,
                                                /*functions=*/nullptr));

@@ -45,6 +45,30 @@ class SessionGraphTest : public SessionFixture {
     EXPECT_OK(b.status());
     return b.graph();
   }
+
+  // A writer that holds the graph while it makes it Version(1), and one that waits to make it Version(0).
+  class HeldWriter {
+   public:
+    explicit HeldWriter(SessionGraph* graph)
+        : first_([this, graph] {
+            EXPECT_OK(graph->Replace(Version(1), [this](const Graph&) {
+              writes_.Notify();
+              go_on_.WaitForNotification();
+            }));
+          }) {
+      writes_.WaitForNotification();
+      second_ = std::thread([graph] { EXPECT_OK(graph->Replace(Version(0), [](const Graph&) {})); });
+    }
+    void Release() {
+      go_on_.Notify();
+      first_.join();
+      second_.join();
+    }
+
+   private:
+    Notification writes_, go_on_;
+    std::thread first_, second_;
+  };
 };
 
 // Of one version, whatever comes between cutting it out and placing it.
@@ -74,15 +98,7 @@ TEST_F(SessionGraphTest, WhatIsCutOutIsPlacedByItsOwnVersion) {
 // However many additions come one after the other.
 TEST_F(SessionGraphTest, AReaderThatWaitsComesBeforeTheNextWriter) {
   SessionGraph graph(Version(0));
-  Notification first_writes, go_on;
-  std::thread first([&] {
-    EXPECT_OK(graph.Replace(Version(1), [&](const Graph&) {
-      first_writes.Notify();
-      go_on.WaitForNotification();
-    }));
-  });
-  first_writes.WaitForNotification();
-  std::thread second([&] { EXPECT_OK(graph.Replace(Version(0), [](const Graph&) {})); });
+  HeldWriter writer(&graph);
   absl::SleepFor(kWhile);
   std::thread reader([&] {
     const absl::StatusOr<FeedFetchGraph> cut = graph.Cut({{}, {"n"}, {}, {}}, {});
@@ -90,8 +106,8 @@ TEST_F(SessionGraphTest, AReaderThatWaitsComesBeforeTheNextWriter) {
     EXPECT_EQ(*cut->graph.GetString(cut->graph.Find("v"), "shared_name"), "of_version_1");
   });
   absl::SleepFor(kLongWhile);  // A reader that comes after the second writer would see what that one writes.
-  go_on.Notify();
-  for (std::thread* const thread : {&first, &second, &reader}) thread->join();
+  writer.Release();
+  reader.join();
 }
 
 // A writer that waits comes before readers that come after it.
@@ -114,22 +130,12 @@ TEST_F(SessionGraphTest, ReadersDoNotKeepAWriterWaiting) {
 // One that gives up waiting holds up nobody.
 TEST_F(SessionGraphTest, AReaderMayStopWaiting) {
   SessionGraph graph(Version(0));
-  Notification writes, go_on;
-  std::thread writer([&] {
-    EXPECT_OK(graph.Replace(Version(1), [&](const Graph&) {
-      writes.Notify();
-      go_on.WaitForNotification();
-    }));
-  });
-  writes.WaitForNotification();
-  std::thread next([&] { EXPECT_OK(graph.Replace(Version(0), [](const Graph&) {})); });
+  HeldWriter writer(&graph);
   StopPoll stop(absl::Now() + kWhile, nullptr);
   FeedFetchOptions options;
   options.stop = &stop;
   EXPECT_THAT(graph.Cut({{}, {"n"}, {}, {}}, options).status(), IsError(ErrorCode::kDeadline));
-  go_on.Notify();
-  writer.join();
-  next.join();
+  writer.Release();
   EXPECT_OK(graph.Cut({{}, {"n"}, {}, {}}, {}));
 }
 

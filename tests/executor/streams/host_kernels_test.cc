@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/base/status_macros.h"
-#include "kernels/function_runner.h"
+#include "kernels/function_finder.h"
 #include "kernels/kernel.h"
 #include "kernels/kernel_construction.h"
 #include "kernels/launch.h"

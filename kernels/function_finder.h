@@ -1,5 +1,5 @@
-#ifndef SLUICE_KERNELS_FUNCTION_RUNNER_H_
-#define SLUICE_KERNELS_FUNCTION_RUNNER_H_
+#ifndef SLUICE_KERNELS_FUNCTION_FINDER_H_
+#define SLUICE_KERNELS_FUNCTION_FINDER_H_
 
 #include <memory>
 #include <string>
@@ -70,9 +70,9 @@ class CallableFunction {
 };
 
 // Finds functions for the kernels of one graph while these are made. Thread-safe.
-class FunctionRunner {
+class FunctionFinder {
  public:
-  virtual ~FunctionRunner() = default;
+  virtual ~FunctionFinder() = default;
 
   // kFunctionUnknown, kAttrUnbound and others of binding; kFunctionRecursion with the chain of names; what is wrong
   // with the body, and kernels that are missing for it.
@@ -81,4 +81,4 @@ class FunctionRunner {
 
 }  // namespace sluice
 
-#endif  // SLUICE_KERNELS_FUNCTION_RUNNER_H_
+#endif  // SLUICE_KERNELS_FUNCTION_FINDER_H_

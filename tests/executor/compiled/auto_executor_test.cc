@@ -1,8 +1,9 @@
-#include "executor/compiled/choosing_executor.h"
+#include "executor/compiled/auto_executor.h"
 
 #include <atomic>
 
 #include "absl/time/clock.h"
+#include "executor/compiled/serial_executor.h"
 #include "executor/threads/thread_pool.h"
 #include "tests/executor/compiled/executor_fixture.h"
 #include "tests/testing/executor_harness.h"
@@ -11,7 +12,7 @@ namespace sluice {
 namespace {
 
 // Four calls of a kernel beside each other, each as long as a test wants.
-class ChoosingExecutorTest : public ExecutorFixture {
+class AutoExecutorTest : public ExecutorFixture {
  protected:
   void Build(absl::Duration time) {
     UseKernel([time](KernelContext& context) {
@@ -29,7 +30,7 @@ class ChoosingExecutorTest : public ExecutorFixture {
         CompiledGraph::Create(b_.graph(), Params(Driver::kAuto));
     ASSERT_OK(compiled);
     compiled_ = *std::move(compiled);
-    executor_ = std::make_unique<ChoosingExecutor>(compiled_);
+    executor_ = std::make_unique<AutoExecutor>(compiled_, std::make_unique<SerialExecutor>(compiled_));
   }
   void Run(int64_t times, Executor::Args args, bool is_async = false) {
     for (int64_t i = 0; i < times; ++i) {
@@ -41,31 +42,31 @@ class ChoosingExecutorTest : public ExecutorFixture {
   }
 
   std::shared_ptr<const CompiledGraph> compiled_;
-  std::unique_ptr<ChoosingExecutor> executor_;
+  std::unique_ptr<AutoExecutor> executor_;
   ThreadPool pool_{ThreadPoolOptions{2}};
 };
 
-TEST_F(ChoosingExecutorTest, GraphsThatTakeLongAreTriedWithThreads) {
+TEST_F(AutoExecutorTest, GraphsThatTakeLongAreTriedWithThreads) {
   Build(absl::Nanoseconds(DriverChoice::kWorthHandingOverNs));
   Executor::Args args;
   args.task_runner = &pool_;
-  Run(DriverChoice::kTimedRuns, args);
+  Run(DriverChoice::kMeasuredRuns, args);
   EXPECT_FALSE(compiled_->HasDataflowPlan());
   Run(1, args);
   EXPECT_TRUE(compiled_->HasDataflowPlan());
 }
 
-TEST_F(ChoosingExecutorTest, SoAreThoseThatNobodyWaitsFor) {
+TEST_F(AutoExecutorTest, SoAreThoseThatNobodyWaitsFor) {
   Build(absl::Nanoseconds(DriverChoice::kWorthHandingOverNs));
   Executor::Args args;
   args.task_runner = &pool_;
-  Run(DriverChoice::kTimedRuns, args, /*is_async=*/true);
+  Run(DriverChoice::kMeasuredRuns, args, /*is_async=*/true);
   EXPECT_FALSE(compiled_->HasDataflowPlan());
   Run(1, args, /*is_async=*/true);
   EXPECT_TRUE(compiled_->HasDataflowPlan());
 }
 
-TEST_F(ChoosingExecutorTest, RunsWithoutThreadsOrThatMustRepeatThemselvesHaveNoChoice) {
+TEST_F(AutoExecutorTest, RunsWithoutThreadsOrThatMustRepeatThemselvesHaveNoChoice) {
   Build(absl::Nanoseconds(DriverChoice::kWorthHandingOverNs));
   ThreadPool alone(ThreadPoolOptions{1});
   Executor::Args none, one, deterministic, inline_only;
@@ -73,16 +74,16 @@ TEST_F(ChoosingExecutorTest, RunsWithoutThreadsOrThatMustRepeatThemselvesHaveNoC
   deterministic.task_runner = inline_only.task_runner = &pool_;
   deterministic.deterministic = true;
   inline_only.run_all_kernels_inline = true;
-  for (const Executor::Args& args : {none, one, deterministic, inline_only}) Run(2 * DriverChoice::kTimedRuns, args);
+  for (const Executor::Args& args : {none, one, deterministic, inline_only}) Run(2 * DriverChoice::kMeasuredRuns, args);
   EXPECT_FALSE(compiled_->HasDataflowPlan());
 }
 
 // Another run tries again.
-TEST_F(ChoosingExecutorTest, ARunThatIsStoppedWhileItMakesTheOtherDriverEndsAsItIsTold) {
+TEST_F(AutoExecutorTest, ARunThatIsStoppedWhileItMakesTheOtherDriverEndsAsItIsTold) {
   Build(absl::Nanoseconds(DriverChoice::kWorthHandingOverNs));
   Executor::Args args;
   args.task_runner = &pool_;
-  Run(DriverChoice::kTimedRuns, args);
+  Run(DriverChoice::kMeasuredRuns, args);
   VectorCallFrame frame({Int(2)}, 1);
   Executor::Args late = args;
   late.call_frame = &frame;
