@@ -65,7 +65,7 @@ absl::Status Executor::Run(const Args& args) const {
 }
 
 // Not to a pool: this may be its only thread.
-void BeforeWaiting() noexcept { ThreadRuns::Current().GiveAway(DeferredRun::To::kRunner); }
+void BeforeWaiting() noexcept { ThreadRuns::Current().HandToAnyThread(DeferredRun::To::kRunner); }
 
 absl::Status DoneWasDropped() noexcept {
   return DroppedError("the executor has dropped the callback of the run uncalled");
@@ -83,7 +83,7 @@ void EndAtOnce(Executor::Done done, absl::Status status) noexcept {
   ThreadRuns& runs = ThreadRuns::Current();
   if (runs.depth() >= ThreadRuns::kMaxNested) {
     try {
-      return runs.Keep(std::make_unique<EndedRun>(std::move(done), std::move(status)).release());
+      return runs.PushLocal(std::make_unique<EndedRun>(std::move(done), std::move(status)).release());
     } catch (...) {
       // There was no memory to move them to: they are as they were.
     }

@@ -96,7 +96,7 @@ bool Scheduler::Work(bool has_baton, Turn* turn) noexcept {
       turn->left_ns -= std::max<int64_t>(call->cost_ns, kMinCallNs);
       is_last = turn->left_ns <= 0 && task_runner_->HasWaitingTasks() && ScheduleHelper();
     }
-    ThreadRuns::Current().HandOver();
+    ThreadRuns::Current().HandToOwnThreads();
     has_baton = client_->RunCall(*call) && inbox_.Push(call);
     if (!is_last) continue;
     if (has_baton) HandBaton</*kIsStart=*/false>();
@@ -119,11 +119,11 @@ bool Scheduler::WaitForWork(bool* has_baton) noexcept {
   for (;;) {
     // Before each sleep, since CheckDeadline below defers runs, too: nothing that this thread has deferred may wait for
     // this wait, and its own run is continued here.
-    if (runs.TakeBack(this)) {
+    if (runs.Remove(this)) {
       Unref();
       return *has_baton = true;
     }
-    runs.GiveAway();
+    runs.HandToAnyThread();
     {
       MutexLock lock(&mu_);
       waiter_ = &changed;
@@ -163,7 +163,7 @@ void Scheduler::CallEnded(NodeCall* call) noexcept {
   ThreadRuns& runs = ThreadRuns::Current();
   if (runs.depth() > 0) {
     Ref();
-    return runs.Defer(this);
+    return runs.Push(this);
   }
   if (runner_ != nullptr || max_helpers_ > 0) return HandBaton</*kIsStart=*/false>();
   ContinueHere();
@@ -216,7 +216,7 @@ void Scheduler::ContinueHere() noexcept {
   } else {
     const ThreadRuns::Scope scope;  // At its end, if it is the outermost, others get the run.
     Ref();
-    runs.Keep(this);
+    runs.PushLocal(this);
   }
 }
 

@@ -73,7 +73,7 @@ class SerialExecutor::Start final : public Counted, public DeferredRun {
   }
   void ContinueHere(bool is_deferred) noexcept {
     Ref();
-    return is_deferred ? ThreadRuns::Current().Keep(this) : RunTask();
+    return is_deferred ? ThreadRuns::Current().PushLocal(this) : RunTask();
   }
 
   const SerialExecutor& executor_;
@@ -103,7 +103,7 @@ void SerialExecutor::RunAsync(const Args& args, Done done) const {
     return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
   if (args.runner != nullptr) return start->Hand();
-  ThreadRuns::Current().Keep(start.release());
+  ThreadRuns::Current().PushLocal(start.release());
 }
 
 absl::Status SerialExecutor::Run(const Args& args) const {

@@ -208,7 +208,7 @@ void ExecutorState<P>::ScheduleReady(const TaggedNode& node) {
   if (cost_ns >= kHandOverNs && !is_alone) return Dispatch(node, cost_ns, input_bytes);
   if (cost_ns >= kHandOverNs) {
     spent_ns_ += cost_ns;
-    ThreadRuns::Current().HandOver();
+    ThreadRuns::Current().HandToOwnThreads();
   }
   const int64_t start = NodeObserver::NowNs();
   RunInline(node);

@@ -18,11 +18,11 @@
 #include "absl/time/clock.h"
 #include "absl/types/span.h"
 #include "executor/plan/called_body.h"
-#include "executor/threads/flush_denormals.h"
 #include "executor/plan/node_error.h"
 #include "executor/serial/call_stack.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
+#include "executor/threads/flush_denormals.h"
 #include "executor/threads/thread_runs.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/cancellation.h"
@@ -177,7 +177,7 @@ class ProgramRunner {
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Compute(const SerialInstruction& instruction, absl::Status* status) {
     if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
     if (kSegment && ABSL_PREDICT_FALSE(ThreadRuns::Current().has_deferred()) && GuessNs(instruction) >= kHandOverNs) {
-      ThreadRuns::Current().HandOver();
+      ThreadRuns::Current().HandToOwnThreads();
     }
     const NodeIo& io = instruction.io;
     const Operand* const outputs = io.operands + io.num_inputs;
