@@ -27,7 +27,7 @@
 namespace sluice {
 
 // The bodies of functions that the plans of one session call, each compiled once for each binding of its attrs. See
-// Note [Called bodies] in executor/called_body.h.
+// Note [Called bodies] in executor/plan/called_body.h.
 //
 //   SLUICE_ASSIGN_OR_RETURN(BodyStore::Calls calls, bodies.Compile(graph, choice, stop));
 //   if (calls.bodies == nullptr) ...  // Inline all: calls.why_not says why.

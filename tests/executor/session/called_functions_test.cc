@@ -1,5 +1,5 @@
 // Functions that are called give what inlined ones give. See Note [Called or inlined] in graph/functions/call_choice.h
-// and Note [Called bodies] in executor/called_body.h.
+// and Note [Called bodies] in executor/plan/called_body.h.
 
 #include <memory>
 #include <new>
