@@ -4,7 +4,7 @@
 // The steps of one kernel call, shared by everything that calls kernels: NodeRunner (dataflow), ProgramRunner,
 // PortCalls and WaitingRun (serial), EagerOp (tape). All of it is inline: these are their hot loops.
 //
-//   BeginCall(context, io);
+//   PrepareCall(context, io);
 //   status = KernelCall(graph, node, observer).Compute(kernel, context);
 //   CheckOutputs(context.tables(), io, ...);
 //
@@ -26,7 +26,7 @@
 namespace sluice {
 
 // Points `context` to `io`, and empties the outputs.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void BeginCall(KernelContext& context, const NodeIo& io) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PrepareCall(KernelContext& context, const NodeIo& io) {
   context.SetNode(io);
   const Operand* const outputs = io.operands + io.num_inputs;
   const Operand* const end = outputs + io.num_outputs;

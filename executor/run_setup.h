@@ -31,6 +31,8 @@ class RunSetup {
   RunSetup& operator=(const RunSetup&) = delete;
 
   const Executor::Args& args() const { return args_; }
+  // Before the run begins.
+  void set_observer(NodeObserver* observer) { args_.observer = observer; }
 
   // For Run: its thread cancels what it finds too late while it waits, when others may have ended the run and freed all
   // that is its own. So the manager that such a run gets is Run's. `kept` outlives the run.

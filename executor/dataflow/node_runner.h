@@ -40,7 +40,7 @@ class NodeRunner {
       if (!status.ok()) return Located(item, status);
       io = &space.io;
     }
-    BeginCall(context, *io);
+    PrepareCall(context, *io);
     return absl::OkStatus();
   }
 

@@ -57,9 +57,10 @@ absl::Status PortCalls::Call(NodeId node, const RunContext& run, Entry* entries,
   EntryTables tables;
   tables.table[static_cast<size_t>(Operand::Table::kSlots)] = entries;
   KernelContext context(run, tables);
-  BeginCall(context, io);
+  PrepareCall(context, io);
   try {
-    SLUICE_RETURN_IF_ERROR(KernelCall{graph, node, /*observer=*/nullptr}.Compute(*kernels_.kernel(node), context));
+    const KernelCall call{graph, node, /*observer=*/nullptr};
+    SLUICE_RETURN_IF_ERROR(call.Compute(*kernels_.kernel(node), context));
     const auto check = [&](uint32_t i, const Entry& output) {
       return AtNode(graph, node, CheckOutput(i, output, io.output_types[i], /*is_read=*/true));
     };

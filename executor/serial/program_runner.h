@@ -181,7 +181,7 @@ class ProgramRunner {
       ThreadRuns::Current().HandToOwnThreads();
     }
     const NodeIo& io = instruction.io;
-    BeginCall(context_, io);
+    PrepareCall(context_, io);
     const int64_t start = kWatched ? Begin(io.id) : 0;
     {
       absl::Status computed = instruction.kernel->Compute(context_);

@@ -22,12 +22,6 @@ namespace {
 // What a segment counts towards its thread's turn, for each of its instructions.
 constexpr int64_t kNsPerInstruction = 100;
 
-Executor::Args Metered(Executor::Args args, WaitChoice::Meter* meter) {
-  meter->SendTo(args.observer);
-  args.observer = meter;
-  return args;
-}
-
 }  // namespace
 
 WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
@@ -36,11 +30,15 @@ WaitingRun::WaitingRun(const WaitingPlan& plan, const Executor::Args& args, Wait
       table_(*plan.program.segments()),
       measured_(choice != nullptr ? std::make_unique<Measured>(*choice, decision) : nullptr),
       observer_(args.observer),
-      setup_(measured_ != nullptr ? Metered(args, &measured_->meter) : args, plan.device, own),
+      setup_(args, plan.device, own),
       args_(setup_.args()),
       scheduler_(MakeCounted<Scheduler>(this, args_)),
       record_(table_),
-      first_call_(args_) {}
+      first_call_(args_) {
+  if (measured_ == nullptr) return;
+  measured_->meter.SendTo(observer_);
+  setup_.set_observer(&measured_->meter);
+}
 
 void WaitingRun::RunAsync(const WaitingPlan& plan, const Executor::Args& args, WaitChoice* choice,
                           const WaitChoice::Decision& decision, Executor::Done done) noexcept {
@@ -193,7 +191,7 @@ absl::Status WaitingRun::TransferDead(const SerialInstruction& instruction) {
 absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
   const NodeId id(instruction.io.id);
   KernelContext context(args_, Tables());
-  BeginCall(context, instruction.io);
+  PrepareCall(context, instruction.io);
   context.SetInputDead(true);
   return KernelCall{plan_.program.graph(), id, args_.observer}.Compute(*instruction.kernel, context);
 }
@@ -220,7 +218,7 @@ void WaitingRun::Start(const SerialInstruction& instruction, bool is_dead) {
   Call& call = TakeCall();
   call.instruction = &instruction;
   call.context = KernelContext(args_, Tables());
-  BeginCall(call.context, instruction.io);
+  PrepareCall(call.context, instruction.io);
   call.context.SetInputDead(is_dead);
   // May throw, so it comes before SetBegun: the run waits for all calls that have begun.
   call.start_ns = CallOf(instruction).Begin();

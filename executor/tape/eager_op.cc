@@ -85,7 +85,7 @@ absl::Status EagerOp::Compute(KernelContext& context) const {
 }
 
 absl::Status EagerOp::RunIn(KernelContext& context, const NodeIo& io) const {
-  BeginCall(context, io);
+  PrepareCall(context, io);
   const auto check = [&](uint32_t i, const Entry& output) -> absl::Status {
     if (output.is_dead()) return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set"));
     return CheckOutput(i, output, io.output_types[i], /*is_read=*/true);
