@@ -3,7 +3,6 @@
 # Loops are vectorised; kernels ask nothing of errno or floating-point traps.
 LOOP_COPTS = [
     "-O3",
-    "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=off",  # Multiply-adds stand where the code says so: the same bits in each instruction set.
 ]
@@ -34,7 +33,7 @@ def kernel_families(families):
             hdrs = ["families.h"],
             copts = LOOP_COPTS,
             visibility = _VISIBILITY,
-            deps = _COMMON_DEPS + deps,
+            deps = {dep: None for dep in _COMMON_DEPS + deps}.keys(),
         )
     native.cc_library(
         name = "families",

@@ -45,7 +45,7 @@ THIRD_PARTY = [
     (r"leveldb/|snappy|crc32c/|re2/|unicode/|png\.h|jpeglib\.h|gif_lib\.h", ["kernels"]),
     (r"grpc", ["rendezvous/remote", "executor/distributed"]),
     (r"CLI/|nlohmann/|pybind11/", ["tools"]),
-    (r"gtest/|gmock/|benchmark/", []),
+    (r"gtest/|gmock/|benchmark/", ["tools/bazel"]),
 ]
 
 # Headers with one user: everybody else goes through it.
