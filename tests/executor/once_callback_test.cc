@@ -16,7 +16,7 @@ namespace sluice {
 namespace {
 
 // Counts what reaches it. As a run, it answers a task that is dropped as Scheduler does.
-struct Run final : Counted {
+struct Owner final : Counted {
   void Call() noexcept { ++calls; }
   void Drop() noexcept { ++drops; }
   void DropTask() noexcept {
@@ -28,11 +28,11 @@ struct Run final : Counted {
   absl::Status at_drop;
 };
 
-using Callback = OnceCallback<Run*, &Run::Call, &Run::Drop>;
-using Task = OnceCallback<CountedPtr<Run>, &Run::Call, &Run::DropTask>;
+using Callback = OnceCallback<Owner*, &Owner::Call, &Owner::Drop>;
+using Task = OnceCallback<CountedPtr<Owner>, &Owner::Call, &Owner::DropTask>;
 
 TEST(OnceCallbackTest, ReachesItsOwnerOnceWhereverItIsMoved) {
-  Run run;
+  Owner run;
   {
     Callback first(&run);
     absl::AnyInvocable<void()> second = std::move(first);
@@ -46,14 +46,14 @@ TEST(OnceCallbackTest, ReachesItsOwnerOnceWhereverItIsMoved) {
 }
 
 TEST(OnceCallbackTest, TellsItsOwnerWhenItGoesUncalled) {
-  Run run;
+  Owner run;
   { const absl::AnyInvocable<void()> moved = Callback(&run); }
   EXPECT_EQ(run.calls, 0);
   EXPECT_EQ(run.drops, 1);
 }
 
 TEST(OnceCallbackTest, HoldsItsOwnerWhileThatIsReached) {
-  CountedPtr<Run> run = MakeCounted<Run>();
+  CountedPtr<Owner> run = MakeCounted<Owner>();
   absl::AnyInvocable<void()> task = Task(run);
   EXPECT_FALSE(run->RefCountIsOne());
   task();
@@ -61,7 +61,7 @@ TEST(OnceCallbackTest, HoldsItsOwnerWhileThatIsReached) {
 }
 
 TEST(HandToThreadsTest, ReportsWhatIsDroppedInsideOfIt) {
-  const CountedPtr<Run> run = MakeCounted<Run>();
+  const CountedPtr<Owner> run = MakeCounted<Owner>();
   const Runner drops = [](absl::AnyInvocable<void()>) {};
   EXPECT_THAT(HandToThreads(*run, &drops, nullptr, Task(run)), IsError(ErrorCode::kRunCancelled));
   EXPECT_THAT(run->at_drop, IsOk());
@@ -71,7 +71,7 @@ TEST(HandToThreadsTest, ReportsWhatIsDroppedInsideOfIt) {
 }
 
 TEST(HandToThreadsTest, LeavesLaterDropsToTheTask) {
-  const CountedPtr<Run> run = MakeCounted<Run>();
+  const CountedPtr<Owner> run = MakeCounted<Owner>();
   absl::AnyInvocable<void()> kept;
   const Runner keeps = [&kept](absl::AnyInvocable<void()> task) {
     kept = std::move(task);
@@ -83,7 +83,7 @@ TEST(HandToThreadsTest, LeavesLaterDropsToTheTask) {
 }
 
 TEST(HandToThreadsTest, TellsRunsApartThatAreHandedOffInsideOfOneAnother) {
-  const CountedPtr<Run> outer = MakeCounted<Run>(), inner = MakeCounted<Run>();
+  const CountedPtr<Owner> outer = MakeCounted<Owner>(), inner = MakeCounted<Owner>();
   const Runner drops = [](absl::AnyInvocable<void()>) {};
   absl::Status of_inner;
   const Runner hands_off = [&](absl::AnyInvocable<void()> task) {
