@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/base/optimization.h"
+#include "executor/once_callback.h"
 #include "executor/plan/node_error.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
@@ -15,11 +16,7 @@ namespace {
 thread_local const NodeCall* starting_call = nullptr;
 
 absl::Status Dropped() noexcept {
-  try {
-    return Error(ErrorCode::kOutputMissing).Text("the asynchronous kernel has dropped its callback uncalled");
-  } catch (...) {
-    return StatusOfCaught();
-  }
+  return DroppedError("the asynchronous kernel has dropped its callback uncalled", ErrorCode::kOutputMissing);
 }
 
 void LogLateFailure(const absl::Status& failed) noexcept {
@@ -30,31 +27,25 @@ void LogLateFailure(const absl::Status& failed) noexcept {
   }
 }
 
-// Ends its call once: when it is called, or with an error when it goes uncalled, so that no run waits for a kernel that
-// has lost it. One thread's at a time. Two pointers: what AnyInvocable holds without an allocation.
-class AsyncEnd {
- public:
-  AsyncEnd(AsyncCallOwner* owner, NodeCall* call) : owner_(owner), call_(call) {}
-  AsyncEnd(AsyncEnd&& other) noexcept : owner_(other.owner_), call_(std::exchange(other.call_, nullptr)) {}
-  AsyncEnd& operator=(AsyncEnd&&) = delete;
-  ~AsyncEnd() {
-    if (ABSL_PREDICT_TRUE(call_ == nullptr)) return;
-    if (call_ == starting_call) {
-      starting_call = nullptr;  // StartAsyncCall sees it, and may know more: perhaps an exception passes through here.
-    } else {
-      owner_->EndAsync(*call_, Dropped());
-    }
+// A call under way; null: none.
+struct CallUnderWay {
+  explicit operator bool() const { return call != nullptr; }
+
+  void End(const absl::Status& status) noexcept { owner->EndAsync(*call, status); }
+  void WasDropped() noexcept {
+    if (call != starting_call) return End(Dropped());
+    starting_call = nullptr;  // StartAsyncCall sees it, and may know more: perhaps an exception passes through here.
   }
-  void operator()(const absl::Status& status) {
-    NodeCall* const call = std::exchange(call_, nullptr);
-    if (ABSL_PREDICT_TRUE(call != nullptr)) return owner_->EndAsync(*call, status);
+  static void EndAgain(const absl::Status& status) {
     SLUICE_LOG(ERROR) << "an asynchronous kernel has called its callback twice, the second time with: " << status;
   }
 
- private:
-  AsyncCallOwner* const owner_;
-  NodeCall* call_;  // Null: moved or called.
+  AsyncCallOwner* owner = nullptr;
+  NodeCall* call = nullptr;
 };
+
+// So that no run waits for a kernel that has lost its callback.
+using AsyncEnd = OnceCallback<CallUnderWay, &CallUnderWay::End, &CallUnderWay::WasDropped, &CallUnderWay::EndAgain>;
 
 }  // namespace
 
@@ -62,7 +53,7 @@ bool StartAsyncCall(AsyncCallOwner* owner, NodeCall* call, const AsyncKernel& ke
   const NodeCall* const outer = std::exchange(starting_call, call);
   absl::Status error;
   try {
-    kernel.ComputeAsync(call->context, AsyncEnd(owner, call));
+    kernel.ComputeAsync(call->context, AsyncEnd({owner, call}));
     if (ABSL_PREDICT_FALSE(starting_call == nullptr)) error = Dropped();
   } catch (...) {
     error = StatusOfException();

@@ -13,7 +13,7 @@ namespace sluice {
 // may wait for (Note [Deferred runs] in thread_runs.h).
 inline void DeregisterInRun(CancellationManager& manager, CancellationToken token) noexcept {
   if (manager.TryDeregisterCallback(token)) return;
-  if (!manager.IsCancelled()) ThreadRuns::Current().GiveAway(DeferredRun::To::kRunner);
+  if (!manager.IsCancelled()) ThreadRuns::Current().HandToAnyThread(DeferredRun::To::kRunner);
   manager.DeregisterCallback(token);
 }
 

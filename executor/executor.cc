@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "executor/once_callback.h"
 #include "executor/threads/thread_runs.h"
 #include "graph/base/as_status.h"
-#include "graph/base/error.h"
 #include "graph/base/mutex.h"
 #include "graph/base/strong_id.h"
 
@@ -30,44 +30,20 @@ class EndedRun final : public DeferredRun {
   absl::Status status_;
 };
 
-// A run that a thread waits for, on that thread's stack.
+// A run that a thread waits for, on that thread's stack. It is gone when its callback has been called or dropped.
 struct WaitedRun {
+  void End(absl::Status status) noexcept {
+    outcome = std::move(status);
+    is_over.Notify();
+  }
+  void WasDropped() noexcept {
+    was_dropped = true;
+    End(DoneWasDropped());
+  }
+
   absl::Status outcome;
   bool was_dropped = false;  // `done` went uncalled.
   Notification is_over;
-};
-
-absl::Status Dropped() noexcept {
-  return AsStatus([]() -> absl::Status {
-    return Error(ErrorCode::kRunCancelled).Text("the executor has dropped the callback of the run uncalled");
-  });
-}
-
-// The `done` of a run that is waited for: the wait ends when it is called, or when it goes uncalled. One thread's at a
-// time. One pointer: what AnyInvocable holds without an allocation.
-class EndOfWait {
- public:
-  explicit EndOfWait(WaitedRun* run) : run_(run) {}
-  EndOfWait(EndOfWait&& other) noexcept : run_(std::exchange(other.run_, nullptr)) {}
-  EndOfWait& operator=(EndOfWait&&) = delete;
-  ~EndOfWait() {
-    if (run_ == nullptr) return;
-    run_->was_dropped = true;
-    End(Dropped());
-  }
-  void operator()(absl::Status status) {
-    if (run_ != nullptr) End(std::move(status));
-  }
-
- private:
-  // The run is gone after that.
-  void End(absl::Status status) noexcept {
-    WaitedRun* const run = std::exchange(run_, nullptr);
-    run->outcome = std::move(status);
-    run->is_over.Notify();
-  }
-
-  WaitedRun* run_;  // Null: moved or called.
 };
 
 }  // namespace
@@ -77,7 +53,7 @@ absl::Status Executor::Run(const Args& args) const {
   WaitedRun run;
   absl::Status thrown;
   try {
-    RunAsync(args, EndOfWait(&run));
+    RunAsync(args, OnceCallback<WaitedRun*, &WaitedRun::End, &WaitedRun::WasDropped>(&run));
   } catch (...) {
     // The run has dropped the callback, or will call it: until then it may use its arguments.
     thrown = StatusOfCaught();
@@ -89,7 +65,11 @@ absl::Status Executor::Run(const Args& args) const {
 }
 
 // Not to a pool: this may be its only thread.
-void BeforeWaiting() noexcept { ThreadRuns::Current().GiveAway(DeferredRun::To::kRunner); }
+void BeforeWaiting() noexcept { ThreadRuns::Current().HandToAnyThread(DeferredRun::To::kRunner); }
+
+absl::Status DoneWasDropped() noexcept {
+  return DroppedError("the executor has dropped the callback of the run uncalled");
+}
 
 void CallDone(Executor::Done done, const absl::Status& status) noexcept {
   try {
@@ -103,7 +83,7 @@ void EndAtOnce(Executor::Done done, absl::Status status) noexcept {
   ThreadRuns& runs = ThreadRuns::Current();
   if (runs.depth() >= ThreadRuns::kMaxNested) {
     try {
-      return runs.Keep(std::make_unique<EndedRun>(std::move(done), std::move(status)).release());
+      return runs.PushLocal(std::make_unique<EndedRun>(std::move(done), std::move(status)).release());
     } catch (...) {
       // There was no memory to move them to: they are as they were.
     }

@@ -97,6 +97,9 @@ class Executor {
 // wait; costs nothing where there is nothing to give away.
 void BeforeWaiting() noexcept;
 
+// What a run answers whose executor has destroyed its `done` uncalled.
+absl::Status DoneWasDropped() noexcept;
+
 // For executors: calls `done`, which is the host's. What it throws is logged.
 void CallDone(Executor::Done done, const absl::Status& status) noexcept;
 // The same for a run that is over before it has begun: now, or, where the thread is in many runs, when it has left

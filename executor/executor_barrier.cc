@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "executor/once_callback.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
@@ -21,33 +22,7 @@ bool IsConsequence(const absl::Status& status) noexcept {
   }
 }
 
-absl::Status Dropped() noexcept {
-  try {
-    return Error(ErrorCode::kRunCancelled).Text("a part of the step was dropped before it was over");
-  } catch (...) {
-    return StatusOfCaught();
-  }
-}
-
 }  // namespace
-
-// One of the Dones: counts once, when it is called or when it goes uncalled. One thread's at a time. A single pointer,
-// which AnyInvocable holds without an allocation.
-class ExecutorBarrier::Part {
- public:
-  explicit Part(ExecutorBarrier* barrier) : barrier_(barrier) {}
-  Part(Part&& other) noexcept : barrier_(std::exchange(other.barrier_, nullptr)) {}
-  Part& operator=(Part&&) = delete;
-  ~Part() {
-    if (barrier_ != nullptr) barrier_->OneIsDone(Dropped());
-  }
-  void operator()(const absl::Status& status) {
-    if (barrier_ != nullptr) std::exchange(barrier_, nullptr)->OneIsDone(status);
-  }
-
- private:
-  ExecutorBarrier* barrier_;  // Null: moved or called.
-};
 
 ExecutorBarrier& ExecutorBarrier::Create(size_t count, Rendezvous* rendezvous, Executor::Done done) {
   SLUICE_CHECK_GT(count, 0u);
@@ -58,7 +33,13 @@ ExecutorBarrier& ExecutorBarrier::Create(size_t count, Rendezvous* rendezvous, E
   return barrier;
 }
 
-Executor::Done ExecutorBarrier::Get() { return Part(this); }
+Executor::Done ExecutorBarrier::Get() {
+  return OnceCallback<ExecutorBarrier*, &ExecutorBarrier::OneIsDone, &ExecutorBarrier::OneWasDropped>(this);
+}
+
+void ExecutorBarrier::OneWasDropped() noexcept {
+  OneIsDone(DroppedError("a part of the step was dropped before it was over"));
+}
 
 void ExecutorBarrier::OneIsDone(const absl::Status& status) noexcept {
   bool is_first_error = false;

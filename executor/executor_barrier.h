@@ -33,12 +33,11 @@ class ExecutorBarrier {
   Executor::Done Get();
 
  private:
-  class Part;
-
   ExecutorBarrier(size_t count, Rendezvous* rendezvous, Executor::Done done)
       : rendezvous_(rendezvous), left_(count), done_(std::move(done)) {}
 
   void OneIsDone(const absl::Status& status) noexcept ABSL_LOCKS_EXCLUDED(mu_);
+  void OneWasDropped() noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
   Rendezvous* const rendezvous_;
   std::unique_ptr<ExecutorBarrier> self_;  // Until the last call.

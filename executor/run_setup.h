@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "executor/cancellation_link.h"
 #include "executor/executor.h"
-#include "executor/threads/processors.h"
 #include "executor/runner_adapter.h"
+#include "executor/threads/processors.h"
 #include "graph/base/cancellation.h"
 #include "kernels/device/device.h"
 #include "kernels/device/task_runner.h"
@@ -31,6 +31,7 @@ class RunSetup {
   RunSetup& operator=(const RunSetup&) = delete;
 
   const Executor::Args& args() const { return args_; }
+  // Before the run begins.
 
   // For Run: its thread cancels what it finds too late while it waits, when others may have ended the run and freed all
   // that is its own. So the manager that such a run gets is Run's. `kept` outlives the run.

@@ -10,7 +10,7 @@ namespace {
 
 // Calls `act`, and once more where it throws: what it has begun must not be left half done for want of memory.
 template <typename Act>
-void Insist(const Act& act) noexcept {
+void RetryOnce(const Act& act) noexcept {
   for (int attempt = 0; attempt < 2; ++attempt) {
     try {
       return act();
@@ -37,8 +37,8 @@ void RunStatus::Record(const absl::Status& error) noexcept {
     status_ = cause;
   }
   must_stop_.store(true, std::memory_order_relaxed);
-  if (rendezvous_ != nullptr) Insist([&] { rendezvous_->StartAbort(cause); });
-  if (cancellation_ != nullptr) Insist([&] { cancellation_->StartCancelWithStatus(cause); });
+  if (rendezvous_ != nullptr) RetryOnce([&] { rendezvous_->StartAbort(cause); });
+  if (cancellation_ != nullptr) RetryOnce([&] { cancellation_->StartCancelWithStatus(cause); });
 }
 
 void RunStatus::CheckDeadline() noexcept {

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "executor/hand_off.h"
+#include "executor/once_callback.h"
 #include "executor/threads/deadline_timer.h"
 #include "executor/threads/flush_denormals.h"
 #include "executor/threads/spin.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
-#include "graph/base/error.h"
 #include "kernels/device/task_runner.h"
 
 namespace sluice {
@@ -21,84 +22,7 @@ constexpr int64_t kLookNs = 15'000;
 // Each call counts for this much of a turn at least.
 constexpr int64_t kMinCallNs = 2'000;
 
-absl::Status DroppedError() noexcept {
-  try {
-    return Error(ErrorCode::kRunCancelled).Text("the runner dropped the work of the run instead of doing it");
-  } catch (...) {
-    return StatusOfCaught();
-  }
-}
-
 }  // namespace
-
-// Work with the baton for another thread. Where it is dropped instead of called, the run ends with kRunCancelled on the
-// thread that drops it: nothing waits for ever. Called or destroyed by one thread. Small enough for AnyInvocable to
-// hold it without an allocation.
-class Scheduler::BatonTask {
- public:
-  BatonTask(Scheduler* run, bool is_start) : run_(CountedPtr<Scheduler>::Share(run)), is_start_(is_start) {}
-  BatonTask(BatonTask&&) noexcept = default;
-  BatonTask& operator=(BatonTask&&) = delete;
-  ~BatonTask() {
-    if (run_) run_->WasDropped();
-  }
-  void operator()() {
-    const CountedPtr<Scheduler> run = std::move(run_);
-    run->TakeBaton(is_start_);
-  }
-
- private:
-  CountedPtr<Scheduler> run_;  // Null when it was moved or called.
-  const bool is_start_;
-};
-
-// A helper's turn. Called or dropped.
-class Scheduler::HelpTask {
- public:
-  explicit HelpTask(Scheduler* run) : run_(CountedPtr<Scheduler>::Share(run)) {}
-  HelpTask(HelpTask&&) noexcept = default;
-  HelpTask& operator=(HelpTask&&) = delete;
-  ~HelpTask() {
-    if (run_) run_->HelperLeaves();
-  }
-  void operator()() {
-    const CountedPtr<Scheduler> run = std::move(run_);
-    run->Help();
-  }
-
- private:
-  CountedPtr<Scheduler> run_;
-};
-
-// A HandBaton under way on this thread: if the task is dropped meanwhile, HandBaton sees to it.
-class Scheduler::Handing {
- public:
-  explicit Handing(Scheduler* run) : run_(run), outer_(std::exchange(Innermost(), this)) {}
-  Handing(const Handing&) = delete;
-  Handing& operator=(const Handing&) = delete;
-  ~Handing() { Innermost() = outer_; }
-
-  // Says that the task of `run` was dropped. False: no HandBaton of that run is under way here.
-  static bool Dropped(const Scheduler* run) {
-    for (Handing* handing = Innermost(); handing != nullptr; handing = handing->outer_) {
-      if (handing->run_ != run) continue;
-      handing->was_dropped_ = true;
-      return true;
-    }
-    return false;
-  }
-  bool was_dropped() const { return was_dropped_; }
-
- private:
-  static Handing*& Innermost() {
-    thread_local Handing* innermost = nullptr;
-    return innermost;
-  }
-
-  const Scheduler* const run_;
-  Handing* const outer_;
-  bool was_dropped_ = false;
-};
 
 Scheduler::Scheduler(Client* client, const Executor::Args& args)
     : DeferredRun(args.step_id),
@@ -131,8 +55,8 @@ void Scheduler::StartTimer() noexcept {
 void Scheduler::Start() noexcept {
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
   StartTimer();
-  if (runner_ != nullptr) return HandBaton(/*is_start=*/true);
-  TakeBaton(/*is_start=*/true);
+  if (runner_ != nullptr) return HandBaton</*kIsStart=*/true>();
+  TakeBaton</*kIsStart=*/true>();
 }
 
 void Scheduler::RunToEnd() noexcept {
@@ -141,7 +65,7 @@ void Scheduler::RunToEnd() noexcept {
   const ThreadRuns::AwaitScope awaited(*this);
   StartTimer();
   bool has_baton = runner_ == nullptr;
-  if (runner_ != nullptr) HandBaton(/*is_start=*/true);
+  if (runner_ != nullptr) HandBaton</*kIsStart=*/true>();
   do {
     if (has_baton || runner_ == nullptr) Work(has_baton, nullptr);
   } while (WaitForWork(&has_baton));
@@ -160,7 +84,7 @@ bool Scheduler::Work(bool has_baton, Turn* turn) noexcept {
         return false;
       }
       if (progress == Progress::kTurnOver) {
-        HandBaton(/*is_start=*/false);
+        HandBaton</*kIsStart=*/false>();
         return false;
       }
     }
@@ -172,10 +96,10 @@ bool Scheduler::Work(bool has_baton, Turn* turn) noexcept {
       turn->left_ns -= std::max<int64_t>(call->cost_ns, kMinCallNs);
       is_last = turn->left_ns <= 0 && task_runner_->HasWaitingTasks() && ScheduleHelper();
     }
-    ThreadRuns::Current().HandOver();
+    ThreadRuns::Current().HandToOwnThreads();
     has_baton = client_->RunCall(*call) && inbox_.Push(call);
     if (!is_last) continue;
-    if (has_baton) HandBaton(/*is_start=*/false);
+    if (has_baton) HandBaton</*kIsStart=*/false>();
     return true;
   }
 }
@@ -195,11 +119,11 @@ bool Scheduler::WaitForWork(bool* has_baton) noexcept {
   for (;;) {
     // Before each sleep, since CheckDeadline below defers runs, too: nothing that this thread has deferred may wait for
     // this wait, and its own run is continued here.
-    if (runs.TakeBack(this)) {
+    if (runs.Remove(this)) {
       Unref();
       return *has_baton = true;
     }
-    runs.GiveAway();
+    runs.HandToAnyThread();
     {
       MutexLock lock(&mu_);
       waiter_ = &changed;
@@ -239,9 +163,9 @@ void Scheduler::CallEnded(NodeCall* call) noexcept {
   ThreadRuns& runs = ThreadRuns::Current();
   if (runs.depth() > 0) {
     Ref();
-    return runs.Defer(this);
+    return runs.Push(this);
   }
-  if (runner_ != nullptr || max_helpers_ > 0) return HandBaton(/*is_start=*/false);
+  if (runner_ != nullptr || max_helpers_ > 0) return HandBaton</*kIsStart=*/false>();
   ContinueHere();
 }
 
@@ -256,39 +180,31 @@ bool Scheduler::HandOver(To to) noexcept {
     if (to == To::kOwnThreads && max_helpers_ == 0) return false;
   }
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Adopt(this);
-  HandBaton(/*is_start=*/false);
+  HandBaton</*kIsStart=*/false>();
   return true;
 }
 
-void Scheduler::HandBaton(bool is_start) noexcept {
+template <bool kIsStart>
+void Scheduler::HandBaton() noexcept {
+  using Task = OnceCallback<CountedPtr<Scheduler>, &Scheduler::TakeBaton<kIsStart>, &Scheduler::WasDropped>;
   const CountedPtr<Scheduler> held = CountedPtr<Scheduler>::Share(this);
-  const Handing handing(this);
-  absl::Status failed;
-  try {
-    if (runner_ != nullptr) {
-      (*runner_)(BatonTask(this, is_start));
-    } else {
-      task_runner_->Schedule(BatonTask(this, is_start));
-    }
-  } catch (...) {
-    failed = StatusOfCaught(ErrorCode::kKernelException);
-  }
-  if (!handing.was_dropped()) return;
-  status_.Record(failed.ok() ? DroppedError() : failed);
+  EndHandOff(HandToThreads(*this, runner_, task_runner_, Task(held)));
+}
+
+void Scheduler::WasDropped() noexcept { EndHandOff(TaskWasDropped(*this)); }
+
+void Scheduler::EndHandOff(const absl::Status& dropped) noexcept {
+  if (dropped.ok()) return;
+  status_.Record(dropped);
   ContinueHere();
 }
 
-void Scheduler::WasDropped() noexcept {
-  if (Handing::Dropped(this)) return;
-  status_.Record(DroppedError());
-  ContinueHere();
-}
-
-void Scheduler::TakeBaton(bool is_start) noexcept {
+template <bool kIsStart>
+void Scheduler::TakeBaton() noexcept {
   const int depth = ThreadRuns::Current().depth();
-  if (depth > 0 && (!is_start || depth >= ThreadRuns::kMaxNested)) return ContinueHere();
+  if (depth > 0 && (!kIsStart || depth >= ThreadRuns::kMaxNested)) return ContinueHere();
   Turn turn;
-  const bool is_on_pool = runner_ == nullptr && !is_start;
+  const bool is_on_pool = runner_ == nullptr && !kIsStart;
   Work(true, is_on_pool && task_runner_ != nullptr ? &turn : nullptr);
 }
 
@@ -300,7 +216,7 @@ void Scheduler::ContinueHere() noexcept {
   } else {
     const ThreadRuns::Scope scope;  // At its end, if it is the outermost, others get the run.
     Ref();
-    runs.Keep(this);
+    runs.PushLocal(this);
   }
 }
 
@@ -337,12 +253,13 @@ void Scheduler::WakeHelpers(bool is_busy) noexcept {
 }
 
 bool Scheduler::ScheduleHelper() noexcept {
+  using Task = OnceCallback<CountedPtr<Scheduler>, &Scheduler::Help, &Scheduler::HelperLeaves>;
   {
     MutexLock lock(&mu_);
     ++num_helpers_;
   }
   try {
-    task_runner_->Schedule(HelpTask(this));
+    task_runner_->Schedule(Task(CountedPtr<Scheduler>::Share(this)));
     return true;
   } catch (...) {
     return false;  // The task has gone, and the helper with it: others do the work.

@@ -31,8 +31,8 @@
 #include "absl/time/time.h"
 #include "executor/call_inbox.h"
 #include "executor/executor.h"
-#include "executor/threads/intrusive_queue.h"
 #include "executor/run_status.h"
+#include "executor/threads/intrusive_queue.h"
 #include "executor/threads/thread_runs.h"
 #include "graph/base/mutex.h"
 #include "graph/value/counted.h"
@@ -100,9 +100,6 @@ class Scheduler final : public Counted, public DeferredRun {
   struct Turn {
     int64_t left_ns = kTurnNs;
   };
-  class BatonTask;
-  class HelpTask;
-  class Handing;
 
   // DeferredRun.
   void RunTask() noexcept override;
@@ -113,12 +110,16 @@ class Scheduler final : public Counted, public DeferredRun {
   // Works until there is nothing more to do here, or `turn` (may be null: none) is over. True: it was, and the rest has
   // been scheduled.
   bool Work(bool has_baton, Turn* turn) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Gives the baton to a thread of the run's, or continues here if none takes it.
-  void HandBaton(bool is_start) noexcept;
+  // Gives the baton to a thread of the run's, or continues here if none takes it. `kIsStart`: nothing has run yet.
+  template <bool kIsStart>
+  void HandBaton() noexcept;
   // Runs on the thread that received the baton from HandBaton.
-  void TakeBaton(bool is_start) noexcept;
+  template <bool kIsStart>
+  void TakeBaton() noexcept;
   // With the baton: its task was dropped instead of called.
   void WasDropped() noexcept;
+  // Ends the run with `dropped`, the outcome of a hand-off, if that is an error: the baton has stayed here.
+  void EndHandOff(const absl::Status& dropped) noexcept;
   // Continues with the baton on this thread, now or when it has left the runs that it is in.
   void ContinueHere() noexcept;
   void Help() noexcept ABSL_LOCKS_EXCLUDED(mu_);

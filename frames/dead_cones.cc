@@ -287,7 +287,7 @@ void DeadConeFinder::CollectBorders() {
     }
     if (is_member && literals_[static_cast<size_t>(first_literal_[src])].leader == src) {
       source.flags |= NodeItem::kLeadsCones;
-      view_.extras_[src].ordinal = static_cast<uint32_t>(first_literal_[src]);
+      view_.extras_[src].first_cone = static_cast<uint32_t>(first_literal_[src]);
     }
   }
   for (size_t i = 0; i < borders.size(); ++i) {

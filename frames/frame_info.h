@@ -21,7 +21,7 @@ struct FrameInfo {
   uint32_t num_slots = 0;            // Outputs written in an iteration of this frame.
   uint32_t num_invariants = 0;       // Outputs of constant Enters into it.
   uint32_t num_next_iterations = 0;
-  std::vector<uint32_t> exits;   // Items, in the order of NodeExtra::ordinal.
+  std::vector<uint32_t> exits;   // Items, in the order of NodeExtra::exit_number.
   PendingCounts::Layout layout;  // Of `counts`.
   PendingCounts counts;          // As an iteration starts.
 };

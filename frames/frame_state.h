@@ -61,8 +61,8 @@ class FrameState {
   std::vector<Invariant> arrived_invariants;
   const std::unique_ptr<Entry[]> invariants;
   std::vector<const NodeItem*> parked_nodes;  // NextIterations that wait for room.
-  const std::unique_ptr<Entry[]> parked;      // Their values, by NodeExtra::ordinal.
-  std::vector<char> is_exit_live;             // By ordinal: has let a value out.
+  const std::unique_ptr<Entry[]> parked;      // Their values, by NodeExtra::next_iteration_number.
+  std::vector<char> is_exit_live;             // By NodeExtra::exit_number: has let a value out.
   std::vector<IterationState*> window;        // Iteration k at k modulo the size, a power of two.
 
  private:

@@ -68,7 +68,7 @@ void FramedPropagator::ProcessExit(const TaggedNode& node) {
   FrameState& frame = *in.frame;
   // Dead ones are not told of: see Note [Frame lifetime].
   if (!node.is_dead()) {
-    char& is_live = frame.is_exit_live[activation_.view().extra(item).ordinal];
+    char& is_live = frame.is_exit_live[activation_.view().extra(item).exit_number];
     if (is_live != 0 && item.num_edges > 0) {
       activation_.Fault(PropagationFault::Kind::kExitTwice, item, 0);
       return NodeDone(in, 0);
@@ -90,7 +90,7 @@ void FramedPropagator::ProcessNextIteration(const TaggedNode& node) {
   if (node.is_dead()) return NodeDone(in, 0);
   Entry& value = activation_.InputEntry(item, 0, in);
   if (in.number == frame.last_iteration && !frame.HasRoom()) {
-    activation_.Take(item, 0, value, frame.parked[activation_.view().extra(item).ordinal]);
+    activation_.Take(item, 0, value, frame.parked[activation_.view().extra(item).next_iteration_number]);
     frame.parked_nodes.push_back(&item);
     return NodeDone(in, 0);
   }
@@ -139,7 +139,7 @@ IterationState& FramedPropagator::IncrementIteration(FrameState& frame) {
   StartIteration(frame, ++frame.last_iteration);
   IterationState& it = *frame.iteration(frame.last_iteration);
   for (const NodeItem* const item : frame.parked_nodes) {
-    Entry& value = frame.parked[activation_.view().extra(*item).ordinal];
+    Entry& value = frame.parked[activation_.view().extra(*item).next_iteration_number];
     it.outstanding_ops += activation_.ActivateBackEdges(*item, it, value);
   }
   frame.parked_nodes.clear();

@@ -101,10 +101,14 @@ static_assert(sizeof(NodeItem) == 64, "an item is one cache line");
 
 // The facts about a node that are not needed each time it runs.
 struct NodeExtra {
-  int32_t frame = 0;          // Where it runs. An Enter runs in the parent of the frame it opens.
-  int32_t child_frame = -1;   // Of an Enter.
-  uint32_t first_output = 0;  // In the list of uses.
-  uint32_t ordinal = 0;       // Among the Exits, or the NextIterations, of its frame.
+  int32_t frame = 0;                 // Where it runs. An Enter runs in the parent of the frame it opens.
+  int32_t child_frame = -1;          // Of an Enter.
+  uint32_t first_output = 0;         // In the list of uses.
+  union {                            // By the node's kind.
+    uint32_t exit_number = 0;        // Of an Exit: among those of its frame.
+    uint32_t next_iteration_number;  // Of a NextIteration: among those of its frame.
+    uint32_t first_cone;             // Of a leader of cones: that of port 0.
+  };
   // Data inputs that can be dead; ~0 if one input is a constant, so that the number of dead inputs never reaches it.
   uint32_t num_counted_data = 0;
   uint32_t first_deref = 0, num_derefs = 0;
@@ -146,11 +150,11 @@ class GraphView {
   }
   // Of a leader: the edges out of the cone of `port`.
   absl::Span<const BorderEdge> border(const NodeItem& leader, uint32_t port) const {
-    const Cone& cone = cones_[extra(leader).ordinal + port];
+    const Cone& cone = cones_[extra(leader).first_cone + port];
     return {border_.data() + cone.first, cone.count};
   }
   bool leaves_values(const NodeItem& leader, uint32_t port) const {
-    return cones_[extra(leader).ordinal + port].leaves_values;
+    return cones_[extra(leader).first_cone + port].leaves_values;
   }
   const EdgeInfo& edge(uint32_t index) const { return edges_[index]; }
   // Scratch entries that a node may need.

@@ -201,10 +201,10 @@ void GraphViewBuilder::MakeItem(uint32_t index) {
       before != nullptr ? before->io.operands + before->io.num_inputs + before->io.num_outputs : view_.operands_;
   FrameInfo& frame = view_.frames_[static_cast<size_t>(extra.frame)];
   if (item.kind == NodeKind::kExit) {
-    extra.ordinal = static_cast<uint32_t>(frame.exits.size());
+    extra.exit_number = static_cast<uint32_t>(frame.exits.size());
     frame.exits.push_back(index);
   } else if (item.kind == NodeKind::kNextIteration) {
-    extra.ordinal = frame.num_next_iterations++;
+    extra.next_iteration_number = frame.num_next_iterations++;
   } else if (item.kind == NodeKind::kEnter) {
     ++frame.num_enters;
     extra.child_frame = extra.frame;

@@ -24,7 +24,7 @@ absl::Status ReceiveCancelled() noexcept {
 }
 
 // Edges are numbered without gaps, so that those of one step lie side by side; iterations and frames move them all.
-size_t PlaceOf(const RendezvousKey& key) {
+size_t ShardHash(const RendezvousKey& key) {
   const uint64_t turn = static_cast<uint64_t>(key.iteration) * 0x9E3779B97F4A7C15u;
   return static_cast<size_t>(static_cast<uint64_t>(key.edge.value()) + turn + key.frame);
 }
@@ -151,7 +151,7 @@ void LocalRendezvous::VisitShards(size_t hash, const Act& act) {
 }
 
 absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) {
-  const size_t hash = PlaceOf(key);
+  const size_t hash = ShardHash(key);
   absl::Status aborted;
   Waiting receiver;
   VisitShards(hash, [&](Shard& shard, bool may_add) {
@@ -176,7 +176,7 @@ absl::Status LocalRendezvous::Send(const RendezvousKey& key, const TransferArgs&
 
 void LocalRendezvous::RecvAsync(const RendezvousKey& key, const TransferArgs& receiver,
                                 CancellationManager* cancellation, RecvDone done) {
-  const size_t hash = PlaceOf(key);
+  const size_t hash = ShardHash(key);
   absl::Status failed;
   Waiting sent;
   bool waits = false;

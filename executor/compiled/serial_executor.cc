@@ -7,6 +7,8 @@
 #include "absl/base/optimization.h"
 #include "absl/time/clock.h"
 #include "executor/cancellation_link.h"
+#include "executor/hand_off.h"
+#include "executor/once_callback.h"
 #include "executor/plan/node_error.h"
 #include "executor/run_setup.h"
 #include "executor/serial/stack_registers.h"
@@ -14,19 +16,11 @@
 #include "executor/threads/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/value/counted.h"
 
 namespace sluice {
 namespace {
-
-absl::Status DroppedError() noexcept {
-  try {
-    return Error(ErrorCode::kRunCancelled).Text("the runner dropped the work of the run instead of doing it");
-  } catch (...) {
-    return StatusOfCaught();
-  }
-}
 
 absl::Status CheckDeadline(const RunContext& run) noexcept {
   return run.deadline == absl::InfiniteFuture() || absl::Now() <= run.deadline ? absl::OkStatus() : DeadlinePassed();
@@ -35,14 +29,14 @@ absl::Status CheckDeadline(const RunContext& run) noexcept {
 }  // namespace
 
 // A run that begins later, or on another thread: where the runner takes it, or when its thread has left the runs that
-// it is in. Owned by whatever is to begin it.
-class SerialExecutor::Start final : public DeferredRun {
+// it is in. Held by its task, by whatever is to begin it, and by the thread that hands it off.
+class SerialExecutor::Start final : public Counted, public DeferredRun {
  public:
   Start(const SerialExecutor& executor, const Args& args, Done&& done)
       : DeferredRun(args.step_id), executor_(executor), args_(args), done_(std::move(done)) {}
 
   void RunTask() noexcept override {
-    const std::unique_ptr<Start> self(this);
+    const CountedPtr<Start> held = CountedPtr<Start>::Adopt(this);
     if (ABSL_PREDICT_TRUE(failed_.ok())) return executor_.RunAndTell(args_, std::move(done_));
     const ThreadRuns::Scope scope;
     CallDone(std::move(done_), FailRun(args_, failed_));
@@ -54,75 +48,32 @@ class SerialExecutor::Start final : public DeferredRun {
       if (to == To::kRunner || args_.task_runner == nullptr || args_.run_all_kernels_inline) return false;
       if (to == To::kOwnThreads && !RunSetup::HasSeveralThreads(args_)) return false;
     }
-    Hand(std::unique_ptr<Start>(this));
+    const CountedPtr<Start> held = CountedPtr<Start>::Adopt(this);
+    Hand();
     return true;
   }
   // Has a thread of the run's begin it. Where none takes it, the run ends with that error.
-  static void Hand(std::unique_ptr<Start> start) noexcept {
-    Start* const raw = start.get();
-    const Runner* const runner = raw->args_.runner;
-    TaskRunner* const threads = raw->args_.task_runner;
-    Handing handing{raw, InnermostHanding()};
-    InnermostHanding() = &handing;
-    absl::Status failed;
-    try {
-      if (runner != nullptr) {
-        (*runner)(Task(std::move(start)));
-      } else {
-        threads->Schedule(Task(std::move(start)));
-      }
-    } catch (...) {
-      failed = StatusOfCaught(ErrorCode::kKernelException);
-    }
-    InnermostHanding() = handing.outer;
-    if (ABSL_PREDICT_FALSE(handing.was_dropped)) raw->EndHere(failed.ok() ? DroppedError() : std::move(failed));
+  void Hand() noexcept {
+    using Task = OnceCallback<CountedPtr<Start>, &Start::Begin, &Start::WasDropped>;
+    EndHandOff(HandToThreads(*this, args_.runner, args_.task_runner, Task(CountedPtr<Start>::Share(this))));
   }
 
  private:
-  // Called or dropped. One pointer: what AnyInvocable holds without an allocation.
-  class Task {
-   public:
-    explicit Task(std::unique_ptr<Start> start) : start_(std::move(start)) {}
-    Task(Task&&) noexcept = default;
-    Task& operator=(Task&&) = delete;
-    ~Task() {
-      if (start_ != nullptr) WasDropped(start_.release());
-    }
-    void operator()() {
-      Start* const start = start_.release();
-      // A runner that calls this at once may be inside of other runs, and of their kernels.
-      ThreadRuns& runs = ThreadRuns::Current();
-      const bool is_deep = runs.depth() > 0 && (start->was_handed_over_ || runs.depth() >= ThreadRuns::kMaxNested);
-      return is_deep ? runs.Keep(start) : start->RunTask();
-    }
-
-   private:
-    std::unique_ptr<Start> start_;  // Null: moved or called.
-  };
-
-  // A Hand under way on this thread: if the task is dropped meanwhile, Hand sees to it.
-  struct Handing {
-    Start* start;
-    Handing* outer;
-    bool was_dropped = false;
-  };
-  static Handing*& InnermostHanding() {
-    thread_local Handing* innermost = nullptr;
-    return innermost;
+  void Begin() noexcept {
+    // A runner that calls this at once may be inside of other runs, and of their kernels.
+    const int depth = ThreadRuns::Current().depth();
+    ContinueHere(depth > 0 && (was_handed_over_ || depth >= ThreadRuns::kMaxNested));
   }
-  static void WasDropped(Start* start) noexcept {
-    for (Handing* handing = InnermostHanding(); handing != nullptr; handing = handing->outer) {
-      if (handing->start != start) continue;
-      handing->was_dropped = true;
-      return;
-    }
-    start->EndHere(DroppedError());
+  void WasDropped() noexcept { EndHandOff(TaskWasDropped(*this)); }
+  // Ends the run with `dropped`, the outcome of a hand-off, if that is an error.
+  void EndHandOff(absl::Status dropped) noexcept {
+    if (ABSL_PREDICT_TRUE(dropped.ok())) return;
+    failed_ = std::move(dropped);
+    ContinueHere(ThreadRuns::Current().depth() > 0);
   }
-
-  void EndHere(absl::Status failed) noexcept {
-    failed_ = std::move(failed);
-    ThreadRuns& runs = ThreadRuns::Current();
-    return runs.depth() == 0 ? RunTask() : runs.Keep(this);
+  void ContinueHere(bool is_deferred) noexcept {
+    Ref();
+    return is_deferred ? ThreadRuns::Current().PushLocal(this) : RunTask();
   }
 
   const SerialExecutor& executor_;
@@ -144,15 +95,15 @@ bool SerialExecutor::RunsAtOnce(const Args& args) const {
 
 void SerialExecutor::RunAsync(const Args& args, Done done) const {
   if (ABSL_PREDICT_TRUE(RunsAtOnce(args))) return RunAndTell(args, std::move(done));
-  std::unique_ptr<Start> start;
+  CountedPtr<Start> start;
   try {
-    start = std::make_unique<Start>(*this, args, std::move(done));
+    start = MakeCounted<Start>(*this, args, std::move(done));
   } catch (...) {
     // Not moved from: there was no memory to move to.
     return EndAtOnce(std::move(done), FailRun(args, StatusOfCaught()));
   }
-  if (args.runner != nullptr) return Start::Hand(std::move(start));
-  ThreadRuns::Current().Keep(start.release());
+  if (args.runner != nullptr) return start->Hand();
+  ThreadRuns::Current().PushLocal(start.release());
 }
 
 absl::Status SerialExecutor::Run(const Args& args) const {

@@ -208,7 +208,7 @@ void ExecutorState<P>::ScheduleReady(const TaggedNode& node) {
   if (cost_ns >= kHandOverNs && !is_alone) return Dispatch(node, cost_ns, input_bytes);
   if (cost_ns >= kHandOverNs) {
     spent_ns_ += cost_ns;
-    ThreadRuns::Current().HandOver();
+    ThreadRuns::Current().HandToOwnThreads();
   }
   const int64_t start = NodeObserver::NowNs();
   RunInline(node);
@@ -275,17 +275,18 @@ void ExecutorState<P>::Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32
 template <typename P>
 void ExecutorState<P>::StartAsync(ItemCall& call) noexcept {
   const NodeItem& item = call.node.item();
+  const KernelCall of_node = runner_.CallOf(item);
   absl::Status failed;
   try {
     failed = runner_.PrepareInputs(call.node, call.context, call.space);
     if (failed.ok()) {
-      call.start_ns = NodeObserver::Begin(runner_.observer(), NodeRunner::IdOf(item));
+      call.start_ns = of_node.Begin();
       // Where it has ended, or will, this may be gone.
       if (ABSL_PREDICT_TRUE(StartAsyncCall(this, &call, *item.kernel->AsAsync(), &failed))) return;
-      failed = Failed(call, failed);
+      failed = of_node.FailedAsync(call.start_ns, failed);
     }
   } catch (...) {
-    failed = Failed(call, StatusOfException());
+    failed = of_node.FailedAsync(call.start_ns, StatusOfException());
   }
   call.status = std::move(failed);
   scheduler_->CallEnded(&call);
@@ -294,29 +295,9 @@ void ExecutorState<P>::StartAsync(ItemCall& call) noexcept {
 template <typename P>
 void ExecutorState<P>::EndAsync(NodeCall& ended, const absl::Status& status) noexcept {
   ItemCall& call = static_cast<ItemCall&>(ended);
-  const NodeItem& item = call.node.item();
-  try {
-    if (!status.ok()) {
-      call.status = Failed(call, status);
-    } else {
-      if (runner_.observer() != nullptr) {
-        runner_.observer()->OnNode(NodeRunner::IdOf(item), call.start_ns, NodeObserver::NowNs(), call.context);
-      }
-      call.status = runner_.ProcessOutputs(call.node, call.context, &call.all_live);
-    }
-  } catch (...) {
-    call.status = StatusOfException(*plan_.graph, NodeRunner::IdOf(item));
-  }
+  const auto process = [&] { return runner_.ProcessOutputs(call.node, call.context, &call.all_live); };
+  call.status = runner_.CallOf(call.node.item()).EndAsync(call, status, process);
   scheduler_->CallEnded(&call);
-}
-
-template <typename P>
-absl::Status ExecutorState<P>::Failed(const ItemCall& call, const absl::Status& status) const noexcept {
-  try {
-    return runner_.Failed(call.node.item(), call.start_ns, status);
-  } catch (...) {
-    return status;
-  }
 }
 
 template <typename P>

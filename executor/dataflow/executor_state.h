@@ -5,15 +5,15 @@
 #include <memory>
 
 #include "executor/async_call.h"
-#include "executor/executor.h"
 #include "executor/dataflow/executor_plan.h"
-#include "executor/node_calls.h"
 #include "executor/dataflow/node_cost.h"
 #include "executor/dataflow/node_runner.h"
 #include "executor/dataflow/propagator_pool.h"
+#include "executor/dataflow/stream_run.h"
+#include "executor/executor.h"
+#include "executor/node_calls.h"
 #include "executor/run_setup.h"
 #include "executor/scheduler.h"
-#include "executor/dataflow/stream_run.h"
 #include "frames/flat_propagator.h"
 #include "frames/framed_propagator.h"
 
@@ -70,8 +70,6 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   void Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes);
   void StartAsync(ItemCall& call) noexcept;
   void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
-  // `status` with the node's name; the observer hears that the call has failed.
-  absl::Status Failed(const ItemCall& call, const absl::Status& status) const noexcept;
   // `node` has run with this outcome.
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
   // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.

@@ -7,13 +7,9 @@
 #include "graph/base/error.h"
 
 namespace sluice {
+
 absl::Status NodeRunner::Located(const NodeItem& item, const absl::Status& status) const {
   return AtNode(graph_, IdOf(item), status);
-}
-
-absl::Status NodeRunner::Failed(const NodeItem& item, int64_t start_ns, const absl::Status& status) const {
-  NodeObserver::Fail(observer_, IdOf(item), start_ns);
-  return Located(item, status);
 }
 
 absl::Status NodeRunner::FaultStatus(const PropagationFault& fault) const {

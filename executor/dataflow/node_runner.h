@@ -3,6 +3,7 @@
 
 #include "absl/base/optimization.h"
 #include "absl/status/status.h"
+#include "executor/kernel_call.h"
 #include "executor/node_call.h"
 #include "executor/trace/node_observer.h"
 #include "frames/activation.h"
@@ -24,10 +25,8 @@ class NodeRunner {
     const NodeItem& item = node.item();
     const absl::Status prepared = PrepareInputs(node, context, space);
     if (ABSL_PREDICT_FALSE(!prepared.ok())) return prepared;
-    const int64_t start = NodeObserver::Begin(observer_, IdOf(item));
-    const absl::Status status = item.kernel->Compute(context);
-    if (ABSL_PREDICT_FALSE(!status.ok())) return Failed(item, start, status);
-    if (ABSL_PREDICT_FALSE(observer_ != nullptr)) observer_->OnNode(IdOf(item), start, NodeObserver::NowNs(), context);
+    const absl::Status status = CallOf(item).Compute(*item.kernel, context);
+    if (ABSL_PREDICT_FALSE(!status.ok())) return status;
     return ProcessOutputs(node, context, all_live);
   }
 
@@ -41,9 +40,7 @@ class NodeRunner {
       if (!status.ok()) return Located(item, status);
       io = &space.io;
     }
-    context.SetNode(*io);
-    const Operand* const outputs = io->operands + io->num_inputs;
-    for (uint32_t i = 0; i < io->num_outputs; ++i) context.tables().at(outputs[i]).MarkEmpty();
+    PrepareCall(context, *io);
     return absl::OkStatus();
   }
 
@@ -51,31 +48,28 @@ class NodeRunner {
   absl::Status ProcessOutputs(const TaggedNode& node, KernelContext& context, bool* all_live) const {
     const NodeItem& item = node.item();
     *all_live = true;
-    for (uint32_t i = 0; i < item.io.num_outputs; ++i) {
-      Entry& output = context.tables().at(item.io.output(i));
-      if (ABSL_PREDICT_TRUE(output.has_value() && output.value().dtype() == item.io.output_types[i])) {
-        activation_.SettleUses(item, i, output);
-        continue;
-      }
-      const absl::Status status = CheckOutput(item, i, output, all_live);
-      if (!status.ok()) return status;
-    }
+    absl::Status status;
+    const auto settle = [&](uint32_t i, Entry& output) { activation_.SettleUses(item, i, output); };
+    const auto is_right = [&](uint32_t i, const Entry& output) {
+      status = CheckOutput(item, i, output, all_live);
+      return status.ok();
+    };
+    if (ABSL_PREDICT_FALSE(!CheckOutputs(context.tables(), item.io, settle, is_right))) return status;
     activation_.DropInputs(item, node.iteration());
     if (ABSL_PREDICT_FALSE(item.is(NodeItem::kDerefsInputs))) ClearScratch(item, context);
-    return absl::OkStatus();
+    return status;
   }
 
-  // `status` with the node's name.
-  absl::Status Located(const NodeItem& item, const absl::Status& status) const;
-  // The same; the observer hears that the call which began at `start_ns` has failed.
-  absl::Status Failed(const NodeItem& item, int64_t start_ns, const absl::Status& status) const;
+  // The call of the kernel of `item`, as errors and the observer see it.
+  KernelCall CallOf(const NodeItem& item) const { return {graph_, IdOf(item), observer_}; }
   // What the propagators found.
   absl::Status FaultStatus(const PropagationFault& fault) const;
 
-  NodeObserver* observer() const { return observer_; }
   static NodeId IdOf(const NodeItem& item) { return NodeId(item.io.id); }
 
  private:
+  // `status` with the node's name.
+  absl::Status Located(const NodeItem& item, const absl::Status& status) const;
   absl::Status PrepareInputsElsewhere(const TaggedNode& node, KernelContext& context, CallSpace& space) const;
   absl::Status Dereference(const NodeItem& item, KernelContext& context, CallSpace& space) const;
   // Variables must not be shared longer than needed: they could not be written in place.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "executor/kernel_call.h"
 #include "executor/plan/node_error.h"
 #include "graph/base/status_macros.h"
 #include "kernels/kernel_context.h"
@@ -56,11 +57,14 @@ absl::Status PortCalls::Call(NodeId node, const RunContext& run, Entry* entries,
   EntryTables tables;
   tables.table[static_cast<size_t>(Operand::Table::kSlots)] = entries;
   KernelContext context(run, tables);
-  context.SetNode(io);
+  PrepareCall(context, io);
   try {
-    SLUICE_RETURN_IF_ERROR(AtNode(graph, node, kernels_.kernel(node)->Compute(context)));
-    if (io.num_outputs == 0) return absl::OkStatus();
-    return AtNode(graph, node, CheckOutput(0, entries[place], signature.outputs[0], /*is_read=*/true));
+    const KernelCall call{graph, node, /*observer=*/nullptr};
+    SLUICE_RETURN_IF_ERROR(call.Compute(*kernels_.kernel(node), context));
+    const auto check = [&](uint32_t i, const Entry& output) {
+      return AtNode(graph, node, CheckOutput(i, output, io.output_types[i], /*is_read=*/true));
+    };
+    return CheckOutputs(tables, io, check);
   } catch (...) {
     return StatusOfException(graph, node);
   }

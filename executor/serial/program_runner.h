@@ -17,12 +17,13 @@
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "absl/types/span.h"
+#include "executor/kernel_call.h"
 #include "executor/plan/called_body.h"
-#include "executor/threads/flush_denormals.h"
 #include "executor/plan/node_error.h"
 #include "executor/serial/call_stack.h"
 #include "executor/serial/serial_program.h"
 #include "executor/serial/serial_run.h"
+#include "executor/threads/flush_denormals.h"
 #include "executor/threads/thread_runs.h"
 #include "executor/trace/node_observer.h"
 #include "graph/base/cancellation.h"
@@ -177,13 +178,10 @@ class ProgramRunner {
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Compute(const SerialInstruction& instruction, absl::Status* status) {
     if (ABSL_PREDICT_FALSE(MustStop(status))) return Fail(-1);
     if (kSegment && ABSL_PREDICT_FALSE(ThreadRuns::Current().has_deferred()) && GuessNs(instruction) >= kHandOverNs) {
-      ThreadRuns::Current().HandOver();
+      ThreadRuns::Current().HandToOwnThreads();
     }
     const NodeIo& io = instruction.io;
-    const Operand* const outputs = io.operands + io.num_inputs;
-    const Operand* const outputs_end = outputs + io.num_outputs;
-    for (const Operand* output = outputs; output != outputs_end; ++output) at(*output).MarkEmpty();
-    context_.SetNode(io);
+    PrepareCall(context_, io);
     const int64_t start = kWatched ? Begin(io.id) : 0;
     {
       absl::Status computed = instruction.kernel->Compute(context_);
@@ -195,16 +193,16 @@ class ProgramRunner {
     }
     if (kWatched && run_.observer != nullptr) Tell(io.id, start);
     if (kWatched) until_check_ns_ -= GuessNs(instruction);
-    for (const Operand* output = outputs; output != outputs_end; ++output) {
-      const Entry& entry = at(*output);
-      const DType declared = io.output_types[output - outputs];
-      if (ABSL_PREDICT_TRUE(entry.has_value() && entry.value().dtype() == declared)) continue;
-      const uint32_t i = static_cast<uint32_t>(output - outputs);
-      *status = CheckOutput(i, entry, declared, entry.is_dead() && program_->IsRead(io, i));
-      if (!status->ok()) return Fail(io.id);
-    }
+    const auto is_right = [&](uint32_t i, const Entry& output) {
+      *status = CheckOutput(i, output, io.output_types[i], output.is_dead() && program_->IsRead(io, i));
+      return status->ok();
+    };
+    if (!CheckOutputs(
+            context_.tables(), io, [](uint32_t, const Entry&) {}, is_right))
+      return Fail(io.id);
     if (!instruction.has_last_uses) return true;
-    for (const Operand* operand = io.operands; operand != outputs; ++operand) {
+    const Operand* const inputs_end = io.operands + io.num_inputs;
+    for (const Operand* operand = io.operands; operand != inputs_end; ++operand) {
       if (operand->is_last_use() && ABSL_PREDICT_FALSE(at(*operand).holds_buffer())) at(*operand).Clear();
     }
     return true;

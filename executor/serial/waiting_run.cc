@@ -182,14 +182,9 @@ absl::Status WaitingRun::TransferDead(const SerialInstruction& instruction) {
 absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
   const NodeId id(instruction.io.id);
   KernelContext context(args_, Tables());
-  context.SetNode(instruction.io);
+  PrepareCall(context, instruction.io);
   context.SetInputDead(true);
-  const int64_t start = NodeObserver::Begin(args_.observer, id);
-  const absl::Status sent = instruction.kernel->Compute(context);
-  if (!sent.ok()) NodeObserver::Fail(args_.observer, id, start);
-  SLUICE_RETURN_IF_ERROR(AtNode(plan_.program.graph(), id, sent));
-  if (args_.observer != nullptr) args_.observer->OnNode(id, start, NodeObserver::NowNs(), context);
-  return absl::OkStatus();
+  return KernelCall{plan_.program.graph(), id, args_.observer}.Compute(*instruction.kernel, context);
 }
 
 // Some steps begin with a great many calls.
@@ -204,64 +199,44 @@ WaitingRun::Call& WaitingRun::TakeCall() {
   return calls_.front().emplace_back(args_);
 }
 
+KernelCall WaitingRun::CallOf(const SerialInstruction& instruction) const {
+  return {plan_.program.graph(), NodeId(instruction.io.id), args_.observer};
+}
+
 void WaitingRun::StartCall(const SerialInstruction& instruction) { Start(instruction, /*is_dead=*/false); }
 
 void WaitingRun::Start(const SerialInstruction& instruction, bool is_dead) {
   Call& call = TakeCall();
   call.instruction = &instruction;
   call.context = KernelContext(args_, Tables());
-  call.context.SetNode(instruction.io);
+  PrepareCall(call.context, instruction.io);
   call.context.SetInputDead(is_dead);
-  for (uint32_t i = 0; i < instruction.io.num_outputs; ++i) {
-    record_.kept()[instruction.io.output(i).index()].MarkEmpty();
-  }
   // May throw, so it comes before SetBegun: the run waits for all calls that have begun.
-  call.start_ns = NodeObserver::Begin(args_.observer, NodeId(instruction.io.id));
+  call.start_ns = CallOf(instruction).Begin();
   SetBegun(instruction);
   ++num_calls_;
   absl::Status failed;
   // Where it has ended, or will, it is in the inbox, or will be.
   if (ABSL_PREDICT_TRUE(StartAsyncCall(this, &call, *instruction.kernel->AsAsync(), &failed))) return;
-  call.status = Failed(call, failed);
+  call.status = CallOf(instruction).FailedAsync(call.start_ns, failed);
   scheduler_->CallEnded(&call);
 }
 
 void WaitingRun::EndAsync(NodeCall& ended, const absl::Status& status) noexcept {
   Call& call = static_cast<Call&>(ended);
-  const NodeId id(call.instruction->io.id);
-  try {
-    if (!status.ok()) {
-      call.status = Failed(call, status);
-    } else {
-      if (args_.observer != nullptr) args_.observer->OnNode(id, call.start_ns, NodeObserver::NowNs(), call.context);
-      call.status = AtNode(plan_.program.graph(), id, CheckOutputs(call));
-    }
-  } catch (...) {
-    call.status = StatusOfException(plan_.program.graph(), id);
-  }
+  const SerialInstruction& instruction = *call.instruction;
+  const NodeIo& io = instruction.io;
+  const auto check_one = [&](uint32_t i, const Entry& output) {
+    if (output.state() == Entry::State::kDead) return absl::OkStatus();  // As a received value may be.
+    return CheckOutput(i, output, io.output_types[i], plan_.program.IsRead(io, i));
+  };
+  const auto check = [&] {
+    return AtNode(plan_.program.graph(), NodeId(io.id), CheckOutputs(call.context.tables(), io, check_one));
+  };
+  call.status = CallOf(instruction).EndAsync(call, status, check);
   // Now: the holder of the baton may be in a segment that takes long, and looks at the manager only.
   if (ABSL_PREDICT_FALSE(!call.status.ok())) scheduler_->status().Record(call.status);
   scheduler_->CallEnded(&call);
-}
-
-absl::Status WaitingRun::CheckOutputs(Call& call) {
-  const NodeIo& io = call.instruction->io;
-  for (uint32_t i = 0; i < io.num_outputs; ++i) {
-    const Entry& output = call.context.output_entry(static_cast<int>(i));
-    if (output.state() == Entry::State::kDead) continue;  // As a received value may be.
-    SLUICE_RETURN_IF_ERROR(CheckOutput(i, output, io.output_types[i], plan_.program.IsRead(io, i)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WaitingRun::Failed(const Call& call, const absl::Status& status) const noexcept {
-  const NodeId id(call.instruction->io.id);
-  try {
-    NodeObserver::Fail(args_.observer, id, call.start_ns);
-    return AtNode(plan_.program.graph(), id, status);
-  } catch (...) {
-    return status;
-  }
 }
 
 void WaitingRun::DrainInbox() noexcept {

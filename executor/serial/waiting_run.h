@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "executor/async_call.h"
 #include "executor/executor.h"
+#include "executor/kernel_call.h"
 #include "executor/run_setup.h"
 #include "executor/scheduler.h"
 #include "executor/serial/port_calls.h"
@@ -71,9 +72,8 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   void Start(const SerialInstruction& instruction, bool is_dead);
   void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
   void SetBegun(const SerialInstruction& instruction);
-  absl::Status CheckOutputs(Call& call);
-  // `status` with the node's name; the observer hears that the call has failed.
-  absl::Status Failed(const Call& call, const absl::Status& status) const noexcept;
+  // The asynchronous call of a kStart, as errors and the observer see it.
+  KernelCall CallOf(const SerialInstruction& instruction) const;
   // Gives up the inputs that `instruction` is the last to read.
   void ClearLastUses(const SerialInstruction& instruction);
   EntryTables Tables();

@@ -11,6 +11,7 @@
 #include "executor/cancellation_link.h"
 #include "executor/compiled/executor_kinds.h"
 #include "executor/compiled/local_executor.h"
+#include "executor/once_callback.h"
 #include "executor/plan/node_error.h"
 #include "executor/session/fed_value.h"
 #include "executor/session/linked_cancellation.h"
@@ -131,42 +132,24 @@ struct Callable::Step {
   std::optional<Facilities> facilities;
 };
 
-// A call that nobody waits for.
+// A call that nobody waits for. Owned by what the executor calls when the step is over; where that goes uncalled, by an
+// executor of a host's, the call ends with kRunCancelled.
 struct Callable::AsyncStep {
   AsyncStep(std::shared_ptr<const Callable> of, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
             const CallOptions& options)
       : callable(std::move(of)), step(*callable, inputs, outputs, options) {}
 
+  static void End(std::unique_ptr<AsyncStep> self, absl::Status status) noexcept {
+    const absl::Status outcome = AsStatus([&] { return self->step.End(std::move(status)); });
+    Done done = std::move(self->done);
+    self.reset();  // What it borrows may go in `done`.
+    CallDone(std::move(done), outcome);
+  }
+  static void WasDropped(std::unique_ptr<AsyncStep> self) noexcept { End(std::move(self), DoneWasDropped()); }
+
   const std::shared_ptr<const Callable> callable;
   Step step;
   Done done;
-};
-
-// What the executor calls when the step is over. Where it goes uncalled, by an executor of a host's, the call ends with
-// kRunCancelled. One thread's; one pointer: what AnyInvocable holds without an allocation.
-class Callable::AsyncEnd {
- public:
-  explicit AsyncEnd(std::unique_ptr<AsyncStep> step) : step_(std::move(step)) {}
-  AsyncEnd(AsyncEnd&&) noexcept = default;
-  AsyncEnd& operator=(AsyncEnd&&) = delete;
-  ~AsyncEnd() {
-    if (step_ == nullptr) return;
-    Call(AsStatus([]() -> absl::Status {
-      return Error(ErrorCode::kRunCancelled).Text("the executor has dropped the callback of the run uncalled");
-    }));
-  }
-  void operator()(absl::Status status) { Call(std::move(status)); }
-
- private:
-  void Call(absl::Status status) noexcept {
-    std::unique_ptr<AsyncStep> step = std::move(step_);
-    const absl::Status outcome = AsStatus([&] { return step->step.End(std::move(status)); });
-    Done done = std::move(step->done);
-    step.reset();  // What it borrows may go in `done`.
-    CallDone(std::move(done), outcome);
-  }
-
-  std::unique_ptr<AsyncStep> step_;  // Null: moved or called.
 };
 
 absl::StatusOr<std::shared_ptr<const Callable>> Callable::Create(std::shared_ptr<SessionCore> core,
@@ -352,8 +335,9 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
     return CallDone(std::move(done), outcome);
   }
   step->done = std::move(done);
+  using End = OnceCallback<std::unique_ptr<AsyncStep>, &AsyncStep::End, &AsyncStep::WasDropped>;
   try {
-    executor_->RunAsync(args, AsyncEnd(std::move(step)));
+    executor_->RunAsync(args, End(std::move(step)));
   } catch (...) {
     LogCaught("the RunAsync of an executor");  // Which has dropped the callback, or will call it.
   }

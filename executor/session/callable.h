@@ -67,7 +67,6 @@ class Callable : public std::enable_shared_from_this<Callable> {
   struct Facilities;
   struct Step;
   struct AsyncStep;
-  class AsyncEnd;
 
   // Takes what it keeps out of `step`.
   Callable(std::shared_ptr<SessionCore> core, StepGraph* step);

@@ -6,13 +6,13 @@
 
 #include "executor/cancellation_link.h"
 #include "executor/executor_barrier.h"
+#include "executor/once_callback.h"
 #include "executor/run_setup.h"
 #include "executor/run_status.h"
 #include "executor/session/step_tasks.h"
 #include "executor/threads/thread_runs.h"
 #include "graph/base/as_status.h"
 #include "graph/base/cancellation.h"
-#include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/placement/copy_nodes.h"
 #include "graph/placement/partition.h"
@@ -66,8 +66,14 @@ struct PartitionedStep::Running {
         LogCaught("the RunAsync of an executor");  // Which has dropped the callback, or will call it.
       }
     }
-    // Instead of starting it: the other parts are told.
-    void Fail(const absl::Status& error) noexcept { CallDone(std::move(ended), FailRun(args, error)); }
+    // Instead of starting it, where a runner drops its task: the part fails, and the other parts are told.
+    void WasDropped() noexcept {
+      // Where Schedule throws, it has no room for the task.
+      const absl::Status error = std::uncaught_exceptions() > 0
+                                     ? OutOfMemoryError()
+                                     : DroppedError("the task runner dropped a part of the step instead of running it");
+      CallDone(std::move(ended), FailRun(args, error));
+    }
 
     const Executor* executor = nullptr;
     Executor::Args args;
@@ -76,60 +82,25 @@ struct PartitionedStep::Running {
 
   explicit Running(size_t count) : parts(count) { observers.reserve(count); }
 
+  // Calls `done`, with the cause of the first error: the part that failed first has cancelled the others with it, and
+  // theirs only follow from it.
+  static void End(std::unique_ptr<Running> self, absl::Status status) noexcept {
+    if (!status.ok() && !self->cancellation->status().ok()) status = self->cancellation->status();
+    Done done = std::move(self->done);
+    self.reset();  // What it borrows may go in `done`.
+    CallDone(std::move(done), status);
+  }
+  // There was no memory to start the parts.
+  static void WasDropped(std::unique_ptr<Running> self) noexcept {
+    absl::Status status = FailRun(self->parts.front().args, OutOfMemoryError());
+    End(std::move(self), std::move(status));
+  }
+
   std::vector<Part> parts;
   std::vector<PartObserver> observers;
   std::optional<ChildManager> own_cancellation;
   CancellationManager* cancellation = nullptr;  // Cancelled by the first error.
   Executor::Done done;
-};
-
-// Calls the `done` of a step, with the cause of its first error: the part that failed first has cancelled the others
-// with it, and theirs only follow from it. Where it goes uncalled, it calls `done` with kOutOfMemory. One thread's.
-class PartitionedStep::EndOfParts {
- public:
-  explicit EndOfParts(std::unique_ptr<Running> running) : running_(std::move(running)) {}
-  EndOfParts(EndOfParts&&) noexcept = default;
-  EndOfParts& operator=(EndOfParts&&) = delete;
-  ~EndOfParts() {
-    if (running_ != nullptr) Call(FailRun(running_->parts.front().args, OutOfMemoryError()));
-  }
-  void operator()(absl::Status status) { Call(std::move(status)); }
-
- private:
-  void Call(absl::Status status) noexcept {
-    std::unique_ptr<Running> running = std::move(running_);
-    if (!status.ok() && !running->cancellation->status().ok()) status = running->cancellation->status();
-    Done done = std::move(running->done);
-    running.reset();  // What it borrows may go in `done`.
-    CallDone(std::move(done), status);
-  }
-
-  std::unique_ptr<Running> running_;  // Null: moved or called.
-};
-
-// The task that starts a part. Where a runner drops it instead, the part fails, and nothing waits for it. Called or
-// destroyed by one thread. Small enough for AnyInvocable to hold without memory.
-class PartitionedStep::StartOfPart {
- public:
-  explicit StartOfPart(Running::Part* part) : part_(part) {}
-  StartOfPart(StartOfPart&& other) noexcept : part_(std::exchange(other.part_, nullptr)) {}
-  StartOfPart& operator=(StartOfPart&&) = delete;
-  ~StartOfPart() {
-    if (part_ != nullptr) part_->Fail(Dropped());
-  }
-  void operator()() { std::exchange(part_, nullptr)->Start(); }
-
- private:
-  static absl::Status Dropped() noexcept {
-    if (std::uncaught_exceptions() > 0) return OutOfMemoryError();  // Schedule throws: it has no room for the task.
-    try {
-      return Error(ErrorCode::kRunCancelled).Text("the task runner dropped a part of the step instead of running it");
-    } catch (...) {
-      return StatusOfCaught();
-    }
-  }
-
-  Running::Part* part_;  // Null: moved or called.
 };
 
 absl::Status PartitionedStep::AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges,
@@ -198,13 +169,15 @@ void PartitionedStep::RunAsync(const Args& args, Done done) const {
 void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> running) {
   // The parts of a deterministic step take turns on one thread: what comes from another part comes in the same order.
   const bool has_threads = args.task_runner != nullptr && RunSetup::HasSeveralThreads(args);
+  using End = OnceCallback<std::unique_ptr<Running>, &Running::End, &Running::WasDropped>;
+  using Start = OnceCallback<Running::Part*, &Running::Part::Start, &Running::Part::WasDropped>;
   std::vector<Running::Part>& parts = running->parts;
   const size_t count = parts.size();
   try {
-    ExecutorBarrier& barrier = ExecutorBarrier::Create(count, args.rendezvous, EndOfParts(std::move(running)));
+    ExecutorBarrier& barrier = ExecutorBarrier::Create(count, args.rendezvous, End(std::move(running)));
     for (Running::Part& part : parts) part.ended = barrier.Get();
   } catch (...) {
-    return;  // EndOfParts goes uncalled, and so calls `done`.
+    return;  // End goes uncalled, and so calls `done`.
   }
   // After the last start the step may be over, and everything gone.
   for (size_t i = 0; i < count; ++i) {
@@ -214,7 +187,7 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
       continue;
     }
     try {
-      args.task_runner->Schedule(StartOfPart(&part));
+      args.task_runner->Schedule(Start(&part));
     } catch (...) {
       // The task is gone, and the part has failed with it.
     }

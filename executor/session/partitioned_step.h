@@ -47,8 +47,6 @@ class PartitionedStep final : public Executor {
   explicit PartitionedStep(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
 
   struct Running;
-  class EndOfParts;
-  class StartOfPart;
 
   absl::Status AddPart(const Graph& whole, Graph graph, Device& device, EdgeTable& edges, const CallStore& call_store,
                        FunctionFinder* functions, StopPoll* stop);

@@ -5,9 +5,10 @@
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "executor/async_call.h"
-#include "executor/threads/flush_denormals.h"
+#include "executor/kernel_call.h"
 #include "executor/plan/node_error.h"
 #include "executor/tape/gradient_template.h"
+#include "executor/threads/flush_denormals.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/gradients/gradient.h"
@@ -83,21 +84,14 @@ absl::Status EagerOp::Compute(KernelContext& context) const {
   }
 }
 
-absl::Status EagerOp::CheckOutputs(const KernelContext& context) const {
-  for (uint32_t i = 0; i < io_.num_outputs; ++i) {
-    const Entry& output = context.output_entry(static_cast<int>(i));
-    if (ABSL_PREDICT_TRUE(output.has_value() && output.value().dtype() == io_.output_types[i])) continue;
-    if (output.is_dead()) return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set"));
-    SLUICE_RETURN_IF_ERROR(CheckOutput(i, output, io_.output_types[i], /*is_read=*/true));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status EagerOp::RunIn(KernelContext& context, const NodeIo& io) const {
-  context.SetNode(io);
-  for (uint32_t i = 0; i < io.num_outputs; ++i) context.tables().at(io.output(i)).MarkEmpty();
+  PrepareCall(context, io);
+  const auto check = [&](uint32_t i, const Entry& output) -> absl::Status {
+    if (output.is_dead()) return Error(ErrorCode::kOutputMissing).Text(absl::StrCat("output ", i, " was not set"));
+    return CheckOutput(i, output, io.output_types[i], /*is_read=*/true);
+  };
   absl::Status status = Compute(context);
-  if (ABSL_PREDICT_TRUE(status.ok())) status = CheckOutputs(context);
+  if (ABSL_PREDICT_TRUE(status.ok())) status = CheckOutputs(context.tables(), io, check);
   return ABSL_PREDICT_TRUE(status.ok()) ? status : WithNode(status, node_->name(), name());
 }
 

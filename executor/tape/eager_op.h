@@ -76,7 +76,6 @@ class EagerOp {
 
  private:
   absl::Status Compute(KernelContext& context) const;
-  absl::Status CheckOutputs(const KernelContext& context) const;
 
   const std::unique_ptr<LooseNode> node_;
   const std::unique_ptr<Kernel> kernel_;

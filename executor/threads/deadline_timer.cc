@@ -52,7 +52,7 @@ void DeadlineTimer::Remove(absl::Time time, Id id) {
       return;
     }
   }
-  ThreadRuns::Current().GiveAway(DeferredRun::To::kRunner);  // The call may wait for them.
+  ThreadRuns::Current().HandToAnyThread(DeferredRun::To::kRunner);  // The call may wait for them.
   MutexLock lock(&mu_);
   while (due_.count(key) > 0) changed_.Wait(&mu_);
 }
@@ -100,7 +100,7 @@ void DeadlineTimer::Due::RunTask() noexcept {
   timer_->HasEnded(key_);  // This is gone.
   // Runs without threads of their own continue here, after the calls that are due: those are short, and kernels wait
   // for them.
-  ThreadRuns::Current().GiveAway(DeferredRun::To::kOwnThreads);
+  ThreadRuns::Current().HandToAnyThread(DeferredRun::To::kOwnThreads);
 }
 
 bool DeadlineTimer::Begin(Due* due) {

@@ -15,7 +15,7 @@ void CallOffEventThread(End&& end) {
   if (runs.depth() > 0) return std::forward<End>(end)();
   const ThreadRuns::Scope scope;
   std::forward<End>(end)();
-  runs.GiveAway();
+  runs.HandToAnyThread();
 }
 
 }  // namespace sluice

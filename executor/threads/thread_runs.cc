@@ -2,28 +2,28 @@
 
 namespace sluice {
 
-void ThreadRuns::HandOverAll(DeferredRun::To to) noexcept {
+void ThreadRuns::HandAll(DeferredRun::To to) noexcept {
   List list = deferred_.TakeAll();
   while (!list.empty()) {
     DeferredRun* const run = list.PopFront();
-    if (!run->HandOver(to)) Keep(run);
+    if (!run->HandOver(to)) PushLocal(run);
   }
 }
 
-void ThreadRuns::GiveAway(DeferredRun::To to) noexcept {
+void ThreadRuns::HandToAnyThread(DeferredRun::To to) noexcept {
   if (ABSL_PREDICT_TRUE(deferred_.empty())) return;
   // A host whose scheduler runs closures at once brings runs back to this list.
-  HandOverAll(to);
+  HandAll(to);
   List list = deferred_.TakeAll();
   while (!list.empty()) {
     DeferredRun* const run = list.PopFront();
-    if (!ServiceThreads::Global().Run(run)) Keep(run);
+    if (!ServiceThreads::Global().Run(run)) PushLocal(run);
   }
 }
 
-void ThreadRuns::ContinueDeferred(bool hands_over) noexcept {
+void ThreadRuns::RunAll(bool hands_over) noexcept {
   if (is_continuing_) return;
-  if (is_nested_) return GiveAway();
+  if (is_nested_) return HandToAnyThread();
   is_continuing_ = true;
   while (!deferred_.empty()) {
     DeferredRun* const run = deferred_.PopFront();
@@ -43,7 +43,7 @@ ThreadRuns::WaitScope::WaitScope(StepId awaited)
       is_continuing_(runs_.is_continuing_),
       is_nested_(runs_.is_nested_),
       awaited_(runs_.awaited_) {
-  runs_.GiveAway();
+  runs_.HandToAnyThread();
   runs_.depth_ = 0;
   runs_.hands_over_ = false;
   runs_.is_continuing_ = false;

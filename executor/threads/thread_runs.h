@@ -87,7 +87,7 @@ class ThreadRuns {
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
     ~Scope() {
-      if (--runs_.depth_ == 0 && ABSL_PREDICT_FALSE(!runs_.deferred_.empty())) runs_.ContinueDeferred(false);
+      if (--runs_.depth_ == 0 && ABSL_PREDICT_FALSE(!runs_.deferred_.empty())) runs_.RunAll(false);
     }
 
    private:
@@ -101,7 +101,7 @@ class ThreadRuns {
     HandOverScope& operator=(const HandOverScope&) = delete;
     ~HandOverScope() {
       runs_.hands_over_ = outer_;
-      if (--runs_.depth_ == 0 && ABSL_PREDICT_FALSE(!runs_.deferred_.empty())) runs_.ContinueDeferred(true);
+      if (--runs_.depth_ == 0 && ABSL_PREDICT_FALSE(!runs_.deferred_.empty())) runs_.RunAll(true);
     }
 
    private:
@@ -127,7 +127,7 @@ class ThreadRuns {
   };
   // For a thread that waits for a step, perhaps inside a kernel, and works meanwhile: while it lives, the thread counts
   // as in no run. Runs of others that are deferred meanwhile are not continued inside of that kernel. Begins with
-  // GiveAway.
+  // HandToAnyThread.
   class WaitScope {
    public:
     explicit WaitScope(StepId awaited = StepId());
@@ -147,32 +147,34 @@ class ThreadRuns {
   // Whether `run` may be continued here and now: the thread is in no run, and its caller does not wait for another.
   bool MayContinue(const DeferredRun& run) const { return depth_ == 0 && (!awaited_.is_awaited || awaited_.Has(run)); }
 
-  // Puts `run` on the list, or hands it over where this thread is in a HandOverScope. REQUIRES: depth() > 0.
-  void Defer(DeferredRun* run) noexcept {
-    if (!hands_over_ || !run->HandOver(DeferredRun::To::kOwnThreads)) Keep(run);
+  // Puts `run` on the list, or hands it to its own threads where this thread is in a HandOverScope.
+  // REQUIRES: depth() > 0.
+  void Push(DeferredRun* run) noexcept {
+    if (!hands_over_ || !run->HandOver(DeferredRun::To::kOwnThreads)) PushLocal(run);
   }
-  // Puts `run` on the list.
-  void Keep(DeferredRun* run) noexcept { deferred_.PushBack(run); }
+  // Puts `run` on the list, whatever this thread is in.
+  void PushLocal(DeferredRun* run) noexcept { deferred_.PushBack(run); }
   // Takes `run` off the list. False when it is not there.
-  bool TakeBack(DeferredRun* run) noexcept { return deferred_.Remove(run); }
+  bool Remove(DeferredRun* run) noexcept { return deferred_.Remove(run); }
 
   bool has_deferred() const { return !deferred_.empty(); }
-  // Before something that takes long: hands over the deferred runs that have threads.
-  void HandOver() noexcept {
-    if (ABSL_PREDICT_FALSE(!deferred_.empty())) HandOverAll(DeferredRun::To::kOwnThreads);
+  // Before something that takes long: hands the deferred runs that have threads to those.
+  void HandToOwnThreads() noexcept {
+    if (ABSL_PREDICT_FALSE(!deferred_.empty())) HandAll(DeferredRun::To::kOwnThreads);
   }
-  // Before a wait: hands over all deferred runs, to service threads where nothing else is there.
-  void GiveAway(DeferredRun::To to = DeferredRun::To::kAnyOwnThread) noexcept;
+  // Before a wait: hands all deferred runs to their own threads, as far as `to` says, and the rest to service threads.
+  void HandToAnyThread(DeferredRun::To to = DeferredRun::To::kAnyOwnThread) noexcept;
 
  private:
   using List = IntrusiveQueue<DeferredRun, &DeferredRun::next_deferred_>;
 
-  void HandOverAll(DeferredRun::To to) noexcept;
-  void ContinueDeferred(bool hands_over) noexcept;
+  void HandAll(DeferredRun::To to) noexcept;
+  // At the end of the outermost run.
+  void RunAll(bool hands_over) noexcept;
 
   int depth_ = 0;
   bool hands_over_ = false;     // In a HandOverScope.
-  bool is_continuing_ = false;  // ContinueDeferred is on the stack.
+  bool is_continuing_ = false;  // RunAll is on the stack.
   bool is_nested_ = false;      // In a WaitScope inside of a run.
   Awaited awaited_;
   List deferred_;

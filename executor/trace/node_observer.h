@@ -61,10 +61,13 @@ class NodeObserver {
   // Nanoseconds of the clock that all times here are of.
   static int64_t NowNs();
 
-  // A call begins, at the time returned; or ends with an error. Without an observer nothing happens.
+  // A call begins, at the time returned; ends; or ends with an error. Without an observer nothing happens.
   static int64_t Begin(NodeObserver* observer, NodeId node) {
     if (ABSL_PREDICT_TRUE(observer == nullptr)) return 0;
     return BeginOf(*observer, node);
+  }
+  static void End(NodeObserver* observer, NodeId node, int64_t start_ns, const KernelContext& context) {
+    if (ABSL_PREDICT_FALSE(observer != nullptr)) observer->OnNode(node, start_ns, NowNs(), context);
   }
   static void Fail(NodeObserver* observer, NodeId node, int64_t start_ns) {
     if (observer != nullptr) observer->OnFailure(node, start_ns);

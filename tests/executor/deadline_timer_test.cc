@@ -369,15 +369,15 @@ class NotedRun final : public DeferredRun {
 TEST(ThreadRunsTest, DeferredRunsContinueInOrderAtTheEndOfTheOutermost) {
   std::vector<std::string> log;
   NotedRun a("a", &log), b("b", &log), c("c", &log);
-  a.then = [&] { ThreadRuns::Current().Defer(&c); };
+  a.then = [&] { ThreadRuns::Current().Push(&c); };
   ThreadRuns& runs = ThreadRuns::Current();
   {
     const ThreadRuns::Scope outer;
     {
       const ThreadRuns::Scope inner;
       EXPECT_EQ(runs.depth(), 2);
-      runs.Defer(&a);
-      runs.Defer(&b);
+      runs.Push(&a);
+      runs.Push(&b);
     }
     EXPECT_TRUE(log.empty());
   }
@@ -391,15 +391,15 @@ TEST(ThreadRunsTest, RunsWithThreadsAreHandedOver) {
   ThreadRuns& runs = ThreadRuns::Current();
   {
     const ThreadRuns::Scope scope;
-    runs.Defer(&a);
-    runs.Defer(&b);
-    runs.HandOver();
+    runs.Push(&a);
+    runs.Push(&b);
+    runs.HandToOwnThreads();
     EXPECT_EQ(log, std::vector<std::string>{"a elsewhere"});
     const ThreadRuns::HandOverScope serial;
-    runs.Defer(&c);
+    runs.Push(&c);
     EXPECT_EQ(log, (std::vector<std::string>{"a elsewhere", "c elsewhere"}));
-    EXPECT_TRUE(runs.TakeBack(&b));
-    EXPECT_FALSE(runs.TakeBack(&b));
+    EXPECT_TRUE(runs.Remove(&b));
+    EXPECT_FALSE(runs.Remove(&b));
   }
   EXPECT_EQ(log.size(), 2u);
 }
@@ -410,7 +410,7 @@ TEST(ThreadRunsTest, ARunWithoutThreadsGoesToAServiceThreadBeforeAWait) {
   Notification ran;
   a.then = [&] { ran.Notify(); };
   const ThreadRuns::Scope scope;
-  ThreadRuns::Current().Defer(&a);
+  ThreadRuns::Current().Push(&a);
   const ThreadRuns::WaitScope wait;
   EXPECT_EQ(ThreadRuns::Current().depth(), 0);
   EXPECT_TRUE(ran.WaitForNotificationWithTimeout(kLong));
@@ -433,7 +433,7 @@ TEST(ThreadRunsTest, AThreadWhoseCallerWaitsContinuesItsRunAndItsStepAndNothingE
     {
       ThreadRuns& runs = ThreadRuns::Current();
       const ThreadRuns::Scope scope;
-      for (NotedRun* const run : {&other, &part, &next, &unknown, &bare, &own}) runs.Defer(run);
+      for (NotedRun* const run : {&other, &part, &next, &unknown, &bare, &own}) runs.Push(run);
     }
     ASSERT_TRUE(bare_ran->WaitForNotificationWithTimeout(kLong));
   };
@@ -466,7 +466,7 @@ TEST(ThreadRunsTest, WhileRemoveWaitsDeferredRunsGoOn) {
   bool has_run = false;
   {
     const ThreadRuns::Scope scope;
-    ThreadRuns::Current().Keep(&run);
+    ThreadRuns::Current().PushLocal(&run);
     const TimedCall call(absl::Now(), [&] {
       began.Notify();
       has_run = ran.WaitForNotificationWithTimeout(absl::Seconds(20));

@@ -183,7 +183,7 @@ TEST_F(SerialExecutorTest, ADeferredRunThatKeepsToOneThreadDoesNotUseTheTaskRunn
       over.Notify();
     });
     EXPECT_FALSE(over.HasBeenNotified());
-    ThreadRuns::Current().GiveAway();
+    ThreadRuns::Current().HandToAnyThread();
     over.WaitForNotification();
     EXPECT_EQ(was_in_pool, !is_inline);
     EXPECT_EQ(*frame.results()[0].AsScalar<int32_t>(), 12);

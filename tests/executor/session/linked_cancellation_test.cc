@@ -80,7 +80,7 @@ void ExpectDeferredRunsGoOn(bool of_session) {
   std::thread canceller;
   {
     const ThreadRuns::Scope scope;
-    ThreadRuns::Current().Keep(&run);
+    ThreadRuns::Current().PushLocal(&run);
     {
       LinkedCancellation linked(session, &caller);
       CancellationManager& of_callback = of_session ? session : caller;

@@ -29,7 +29,7 @@ TEST(StepTasksTest, TheWaitingThreadWorksForItsStepOnly) {
   StepTasks tasks(/*threads=*/nullptr, StepId(1));
   tasks.Schedule([&] {
     const ThreadRuns::Scope scope;
-    for (RunWithThreads* const run : {&other, &part, &unknown}) ThreadRuns::Current().Defer(run);
+    for (RunWithThreads* const run : {&other, &part, &unknown}) ThreadRuns::Current().Push(run);
   });
   tasks.Schedule([&] { tasks.End(absl::OkStatus()); });
   ASSERT_TRUE(tasks.WorkUntil(absl::InfiniteFuture()));
