@@ -10,9 +10,9 @@
 
 namespace sluice {
 
-// Var::Assign as an op, for its node in the record ("AssignBackward"): of a condition that is false, the value before
-// and the value assigned, which is the result. No op of TensorFlow's does this without references, so it is a SelectV2
-// with another gradient: zeros for the value before, all for the other, nothing saved. Retired by who keeps it.
+// Makes Var::Assign an op, for its node in the record ("AssignBackward"). Inputs: false, the value before, the value
+// assigned, which is the result. TensorFlow has no such op without references, so it is a SelectV2 with another
+// gradient: zeros for the value before, all for the other, nothing saved. The caller retires it.
 absl::StatusOr<std::shared_ptr<const EagerOp>> MakeAssignOp(const OpRegistry& ops, DType type);
 
 }  // namespace sluice
