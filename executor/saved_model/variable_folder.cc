@@ -21,7 +21,7 @@ absl::string_view ValueOp(absl::string_view op) {
   return op;
 }
 
-// Whether nodes of this op give what they get, at most at other times and places.
+// Whether nodes of this op pass their input on, perhaps into another frame or branch.
 bool PassesOn(absl::string_view op) {
   constexpr absl::string_view kOps[] = {"Enter", "Exit", "Identity", "Merge", "NextIteration", "Switch"};
   return std::find(std::begin(kOps), std::end(kOps), ValueOp(op)) != std::end(kOps);

@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "executor/plan/device_kernel.h"
 #include "executor/functions/call_store.h"
+#include "executor/plan/device_kernel.h"
 #include "executor/plan/kernel_store.h"
 #include "graph/base/error.h"
 #include "kernels/random/philox.h"
@@ -27,10 +27,10 @@ constexpr absl::string_view kOfPlan = "sluice_call_state/";
 
 using Callables = absl::Span<const Callable* const>;
 
-// Kernels that keep something, by the names that checkpoints know them by.
+// Kernels with state, by their names in checkpoints.
 using NamedKernels = std::map<std::string, std::shared_ptr<const Kernel>, std::less<>>;
 
-// What a kernel keeps; all null for one that keeps nothing.
+// The state of a kernel; all null if it has none.
 struct KeptState {
   explicit KeptState(const Kernel& kernel)
       : random(dynamic_cast<const GeneratorKernel*>(&KernelInside(kernel))),
@@ -77,7 +77,7 @@ NamedKernels KernelsOfSession(Session& session, Callables callables) {
 }
 
 void AddKernelsOfPlans(Session& session, Callables callables, NamedKernels* kernels) {
-  std::map<std::string, int> times;  // How often a name was met.
+  std::map<std::string, int> times;  // Counts each name.
   for (const SessionCore::Plan& plan : session.core().Plans()) {
     const std::shared_ptr<const CallStores> stores = plan.stores.lock();
     if (stores == nullptr) continue;

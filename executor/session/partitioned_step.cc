@@ -21,7 +21,7 @@
 namespace sluice {
 namespace {
 
-// Tells an observer of a whole graph what the nodes of a part do. Nodes that the cut added are left out. Thread-safe.
+// Reports the nodes of a part to the whole graph's observer, without those that the cut added. Thread-safe.
 class PartObserver : public NodeObserver {
  public:
   // `whole_ids` by the part's ids. Borrows both.
@@ -55,7 +55,7 @@ bool NeedsManager(const Executor::Args& args) { return args.cancellation == null
 
 }  // namespace
 
-// What lives until all parts of a step have ended.
+// Lives until all parts of a step have ended.
 struct PartitionedStep::Running {
   struct Part {
     void Start() noexcept {
@@ -66,7 +66,7 @@ struct PartitionedStep::Running {
         LogCaught("the RunAsync of an executor");  // Which has dropped the callback, or will call it.
       }
     }
-    // Instead of starting it: the other parts are told.
+    // Called instead of starting it; ends the other parts.
     void Fail(const absl::Status& error) noexcept { CallDone(std::move(ended), FailRun(args, error)); }
 
     const Executor* executor = nullptr;
@@ -83,8 +83,8 @@ struct PartitionedStep::Running {
   Executor::Done done;
 };
 
-// Calls the `done` of a step, with the cause of its first error: the part that failed first has cancelled the others
-// with it, and theirs only follow from it. Where it goes uncalled, it calls `done` with kOutOfMemory. One thread's.
+// Calls the `done` of a step with the cause of its first error: the part that failed first has cancelled the others,
+// whose errors only follow from it. Destroyed uncalled, it calls `done` with kOutOfMemory. One thread's.
 class PartitionedStep::EndOfParts {
  public:
   explicit EndOfParts(std::unique_ptr<Running> running) : running_(std::move(running)) {}
@@ -107,8 +107,8 @@ class PartitionedStep::EndOfParts {
   std::unique_ptr<Running> running_;  // Null: moved or called.
 };
 
-// The task that starts a part. Where a runner drops it instead, the part fails, and nothing waits for it. Called or
-// destroyed by one thread. Small enough for AnyInvocable to hold without memory.
+// The task that starts a part. If a runner drops it, the part fails, so that nothing waits for it. Called or destroyed
+// by one thread. Small enough for AnyInvocable to hold without an allocation.
 class PartitionedStep::StartOfPart {
  public:
   explicit StartOfPart(Running::Part* part) : part_(part) {}
@@ -121,7 +121,7 @@ class PartitionedStep::StartOfPart {
 
  private:
   static absl::Status Dropped() noexcept {
-    if (std::uncaught_exceptions() > 0) return OutOfMemoryError();  // Schedule throws: it has no room for the task.
+    if (std::uncaught_exceptions() > 0) return OutOfMemoryError();  // Schedule threw for want of memory.
     try {
       return Error(ErrorCode::kRunCancelled).Text("the task runner dropped a part of the step instead of running it");
     } catch (...) {
@@ -198,7 +198,7 @@ void PartitionedStep::RunAsync(const Args& args, Done done) const {
 }
 
 void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> running) {
-  // The parts of a deterministic step take turns on one thread: what comes from another part comes in the same order.
+  // The parts of a deterministic step take turns on one thread, so that values cross in the same order.
   const bool has_threads = args.task_runner != nullptr && RunSetup::HasSeveralThreads(args);
   std::vector<Running::Part>& parts = running->parts;
   const size_t count = parts.size();
@@ -206,9 +206,9 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
     ExecutorBarrier& barrier = ExecutorBarrier::Create(count, args.rendezvous, EndOfParts(std::move(running)));
     for (Running::Part& part : parts) part.ended = barrier.Get();
   } catch (...) {
-    return;  // EndOfParts goes uncalled, and so calls `done`.
+    return;  // EndOfParts is destroyed uncalled, and so calls `done`.
   }
-  // After the last start the step may be over, and everything gone.
+  // The last start may end the step and free everything.
   for (size_t i = 0; i < count; ++i) {
     Running::Part& part = parts[i];
     if (!has_threads || i + 1 == count) {
@@ -218,7 +218,7 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
     try {
       args.task_runner->Schedule(StartOfPart(&part));
     } catch (...) {
-      // The task is gone, and the part has failed with it.
+      // The dropped task has failed the part.
     }
   }
 }
@@ -235,10 +235,10 @@ absl::Status PartitionedStep::Run(const Args& args) const {
     run.task_runner = &tasks;
     RunAsync(run, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
     if (!tasks.WorkUntil(args.deadline)) {
-      const ThreadRuns::Scope scope;  // What it sets free is continued after it, by whom Note [Deferred runs] says.
+      const ThreadRuns::Scope scope;  // See Note [Deferred runs] for what it sets free.
       RunStatus(run.rendezvous, run.cancellation, args.deadline).CheckDeadline();
     }
-    // The parts use what lies in this function.
+    // The parts use locals of this function.
     return tasks.WorkToEnd();
   });
 }

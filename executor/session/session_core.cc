@@ -17,10 +17,10 @@
 namespace sluice {
 namespace {
 
-// More is a mistake: each costs memory and time, and nobody has so many processors.
+// Each costs memory and time, and no machine has so many processors.
 constexpr int kMaxCpuDevices = 4096;
 
-// Sanitizers see every tensor by itself only where it comes from the heap.
+// Sanitizers can check a tensor only if it is a heap block of its own.
 Allocator& DefaultAllocator() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLUICE_TSAN)
   return HostAllocator();

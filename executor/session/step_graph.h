@@ -44,11 +44,11 @@ namespace sluice {
 struct StepGraph {
   FeedFetchGraph signature = {Graph(nullptr), {}, {}, {}};
   bool is_cut = false;                // To be run in parts, one per device: without copies so far.
-  std::vector<Device*> node_devices;  // By id, where nodes are on several devices that are joined; else empty.
-  BodyStore::Calls calls;             // That are left in the graph. No bodies: none are.
+  std::vector<Device*> node_devices;  // By id, if nodes are on several joined devices; else empty.
+  BodyStore::Calls calls;             // The calls left in the graph. No bodies: no calls.
   // The kernels with state in functions that are called: see Note [State of calls].
   std::shared_ptr<CallStore> call_store = std::make_shared<CallStore>();
-  std::unique_ptr<KernelFunctions> functions;                        // That its kernels call; null: none do.
+  std::unique_ptr<KernelFunctions> functions;                        // The functions that its kernels call; null: none.
   std::unique_ptr<EdgeTable> edges = std::make_unique<EdgeTable>();  // Of the rendezvous of its steps.
 };
 absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFetchSpec& spec, const SessionCore& core,
@@ -58,8 +58,8 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
 // The policy of the session's options, where steps of this kind can call functions at all.
 CallPolicy CallPolicyOf(const SessionCore& core, FeedFetchOptions::Convention convention);
 
-// `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes, or for
-// those found before `stop`, which may be null, says to stop.
+// Returns `status`; if it reports a missing kernel for one node of `graph`, extends it to all such nodes found until
+// `stop`, which may be null.
 absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core,
                                    StopPoll* stop);
 
