@@ -164,7 +164,7 @@ absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& devi
   params.call_store = &call_store.kernels;
   params.store_generation = call_store.of_session;
   params.functions = functions;
-  if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // Parts wait for each other.
+  if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // A serial driver cannot wait for other parts.
   return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }
 

@@ -28,7 +28,7 @@ class AddedRows {
   bool Add(const std::shared_ptr<const OpRegistry>& ops, absl::string_view op, AddedGradient function)
       ABSL_LOCKS_EXCLUDED(mu_) {
     Row row{ops.get(), ops, std::string(op), std::make_shared<const AddedGradient>(std::move(function))};
-    std::vector<Row> gone;  // Destroyed without the lock: the functions are other people's.
+    std::vector<Row> gone;  // Destroyed without the lock: the functions are foreign code.
     MutexLock lock(&mu_);
     const auto first_gone = std::partition(rows_.begin(), rows_.end(), [](const Row& r) { return !r.owner.expired(); });
     gone.assign(std::make_move_iterator(first_gone), std::make_move_iterator(rows_.end()));
@@ -49,7 +49,7 @@ class AddedRows {
  private:
   struct Row {
     const OpRegistry* ops;
-    std::weak_ptr<const OpRegistry> owner;  // Expired: `ops` is gone, and its address may be another's.
+    std::weak_ptr<const OpRegistry> owner;  // Expired: `ops` is gone, and its address may be reused.
     std::string op;
     std::shared_ptr<const AddedGradient> function;
   };

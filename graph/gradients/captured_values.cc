@@ -14,8 +14,7 @@
 namespace sluice {
 namespace {
 
-// What stands before the names of the body of `function` in which `node` came into the graph; false where it is not of
-// such a body.
+// Finds the name prefix of the inlined body of `function` that `node` comes from; false if it comes from no such body.
 bool FindPrefix(const Graph& graph, NodeId node, const FunctionDefinition& function, absl::string_view op_type,
                 absl::string_view* prefix) {
   for (const NodeDefView& body_node : function.nodes) {
@@ -29,12 +28,12 @@ bool FindPrefix(const Graph& graph, NodeId node, const FunctionDefinition& funct
   return false;
 }
 
-// The tensor of an argument of the function: what its call was given, which an Identity hands to the body.
+// Finds the tensor that the call gave for an argument of the function, through the Identity that passes it to the body.
 Output FindArgument(const Graph& graph, const FunctionDefinition& function, absl::string_view name,
                     absl::string_view prefix) {
   for (size_t i = 0; i < function.schema.inputs.size(); ++i) {
     const ArgSpec& arg = function.schema.inputs[i];
-    if (arg.is_list()) return {NodeId(-1), 0};  // None in what TensorFlow's tracing writes.
+    if (arg.is_list()) return {NodeId(-1), 0};  // TensorFlow's tracing writes no lists.
     if (arg.name != name || !absl::ConsumeSuffix(&prefix, "/")) continue;
     const NodeId id = graph.Find(absl::StrCat("Func/", prefix, "/input/_", i));
     if (graph.Contains(id) && graph.Is(id, "Identity")) return {id, 0};

@@ -7,9 +7,8 @@
 
 namespace sluice {
 
-// The output that `capture` of `gradient` stands for, where `node` asks for it. In a body that was put in the place of
-// a call, names have the call's in front: those of the values that belong together have the same. kUnsupported, naming
-// the node, where it cannot be found.
+// Finds the output that `capture` of `gradient` means for `node`. In an inlined body all names begin with the call's
+// name, so node and value have the same prefix. kUnsupported, naming the node, if it cannot be found.
 absl::StatusOr<Output> FindCapture(const Graph& graph, NodeId node, const CustomGradient& gradient,
                                    const CustomGradient::Capture& capture);
 

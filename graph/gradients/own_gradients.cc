@@ -26,7 +26,7 @@ bool IsTrue(AttrView value) {
   return is_set.ok() && *is_set;
 }
 
-// The first op of the body, or of what it calls, that may not run again; empty where there is none.
+// Returns the first op of the body, or of functions that it calls, that must not run again; else empty.
 absl::StatusOr<std::string> FindUnrepeatable(const Graph& body) {
   Graph whole(body);
   InlineOptions options;
@@ -39,7 +39,7 @@ absl::StatusOr<std::string> FindUnrepeatable(const Graph& body) {
   return std::string();
 }
 
-// A call of `function`; with an op of TensorFlow's that may have effects where the function has some.
+// Calls `function`, by TensorFlow's stateful op if the function has effects.
 Expr CallFunction(GradientContext& c, const FunctionDefinition& function, const BoundAttrs& attrs, const Exprs& inputs,
                   const std::vector<DType>& result_types) {
   std::vector<std::pair<std::string, AttrValue>> bound(attrs.begin(), attrs.end());
@@ -50,15 +50,15 @@ Expr CallFunction(GradientContext& c, const FunctionDefinition& function, const 
       {{"f", AttrValue::Func(function.name(), bound)}, {"Tin", AttrValue(types)}, {"Tout", AttrValue(result_types)}});
 }
 
-// What to hand over for output `i`: its gradient, or zeros; for a value that can have none, itself: it is not looked
-// at.
+// Returns the argument for output `i`: its gradient, or zeros; for a type without gradients the output itself, which is
+// not read.
 Expr DyOrValue(GradientContext& c, int i) {
   const DType type = c.output_type(i);
   const bool has_zeros = type != DType::kResource && type != DType::kVariant && type != DType::kString;
   return c.HasDy(i) || has_zeros ? c.dy(i) : c.Output(i);
 }
 
-// That the types of what is handed to `function` and of what it gives are those of its signature.
+// Checks the types of the arguments and results against the signature of `function`.
 absl::Status CheckCall(const GradientContext& c, const BoundFunction& function, const Exprs& inputs, size_t results) {
   const std::vector<DType>& types = function.signature.inputs;
   bool fits = types.size() == inputs.size();

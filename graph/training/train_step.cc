@@ -16,16 +16,16 @@
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
 #include "graph/gradients/added_parts.h"
+#include "graph/gradients/gradients.h"
+#include "graph/ir/control_flow_check.h"
+#include "graph/ir/op_class.h"
 #include "graph/training/gradient_accumulator.h"
 #include "graph/training/gradient_clipping.h"
-#include "graph/gradients/gradients.h"
 #include "graph/training/learning_rate.h"
 #include "graph/training/loss_scaler.h"
 #include "graph/training/train_nodes.h"
 #include "graph/training/variable_node.h"
 #include "graph/training/variable_updater.h"
-#include "graph/ir/control_flow_check.h"
-#include "graph/ir/op_class.h"
 #include "graph/value/dtype.h"
 
 namespace sluice {
@@ -51,7 +51,7 @@ class StepWriter {
       scaler_.emplace(nodes_, options_.loss_scaling, variables[0]);
     }
     SLUICE_ASSIGN_OR_RETURN(step.gradients, AddGradientsOf(loss, variables, before));
-    // What calls gave has other nodes now.
+    // Outputs of replaced calls are other nodes now.
     if (before->has_value()) {
       loss = FindAgain(**before, loss);
       options_.learning_rate_tensor = FindAgain(**before, options_.learning_rate_tensor);
@@ -82,7 +82,7 @@ class StepWriter {
   }
 
  private:
-  // Gives those of all variables, and keeps those that are there in trained_.
+  // Returns those of all variables, and keeps the existing ones in trained_.
   absl::StatusOr<std::vector<Gradient>> AddGradientsOf(const Output& loss, const std::vector<VariableNode>& variables,
                                                        std::optional<Graph>* before) {
     GradientOptions options = options_.gradients;
@@ -139,7 +139,7 @@ class StepWriter {
     branches_.push_back(nodes_.If(is_finite));
   }
 
-  // Runs once the loss and all gradients are there, where the branches so far are taken.
+  // Returns a node that runs after the loss and all gradients, if the branches so far are taken.
   NodeId GroupGradients(absl::string_view name, const Output& loss) {
     std::vector<NodeId> computed = {NodeOf(loss)};
     for (const Output& output : options_.before_update) computed.push_back(NodeOf(output));
@@ -148,7 +148,7 @@ class StepWriter {
     return nodes_.Group(name, computed);
   }
 
-  // A node that runs where the value is there: a Switch does whichever way it goes.
+  // Returns a node that runs only if the value is live; the Switch itself would run in any case.
   NodeId NodeOf(const Output& value) {
     if (!graph_.Contains(value.node) || graph_.op(value.node).op_class != OpClass::kSwitch) return value.node;
     const TrainNodes::Scope scope = nodes_.In("computed");
@@ -172,7 +172,7 @@ class StepWriter {
     }
   }
 
-  // The node of the whole step, which runs whatever the branches say.
+  // Returns the node of the whole step, which runs whichever branches are taken.
   NodeId Finish(NodeId last) {
     for (size_t i = branches_.size(); i-- > 0;) {
       const TrainNodes::Scope scope = nodes_.In("finish");
@@ -273,7 +273,7 @@ absl::StatusOr<TrainStep> AddTrainStep(Graph& graph, const Output& loss, absl::S
   SLUICE_RETURN_IF_ERROR(CheckGlobalStep(graph, options.global_step, variables));
   AddedParts added(graph);
   std::optional<Graph> before;
-  // Before what was added goes.
+  // Before the added nodes are removed.
   absl::Cleanup restore = [&] {
     if (before.has_value()) graph = *std::move(before);
   };

@@ -61,7 +61,7 @@ absl::Status FusedBatchNormV1(GradientContext& c) { return FusedBatchNorm(c, "Fu
 absl::Status FusedBatchNormV2(GradientContext& c) { return FusedBatchNorm(c, "FusedBatchNormGradV2"); }
 absl::Status FusedBatchNormV3(GradientContext& c) { return FusedBatchNorm(c, "FusedBatchNormGradV3"); }
 
-// What the second derivative needs: the axes of a channel, and how a value of each channel is seen beside x.
+// For the second derivative: the axes of a channel, and the shape in which per-channel values broadcast with x.
 struct Channels {
   explicit Channels(const GradientContext& c) : first(ChannelsFirst(c)), rank(IsVolume(c) ? 5 : 4) {
     for (int i = 0; i < rank; ++i) {
