@@ -44,8 +44,8 @@ class TrainCommand : public Command {
     request_.Declare(app);
     session_options_.functions = CallPolicy::kInline;  // See generator_states.h.
     session_options_.Declare(app);
-    app.remove_option(app.get_option("--deterministic"));  // Always: see Note [Training that goes on].
-    app.remove_option(app.get_option("--functions"));      // Bodies that are called keep generators of their own.
+    app.remove_option(app.get_option("--deterministic"));  // Always on: see Note [Training that goes on].
+    app.remove_option(app.get_option("--functions"));      // Called bodies would keep their own generators.
     app.description(absl::StrCat(app.get_description(), "\n", kFeedValueForms));
   }
 
@@ -106,7 +106,7 @@ class TrainCommand : public Command {
 
     session_options_.limits = load.limits;
     session_options_.deterministic = true;  // See Note [Training that goes on].
-    // The session reads the graph where it stands: nothing changes it any more.
+    // The session shares the graph, which no longer changes.
     const std::shared_ptr<const LoadedGraph> shared(&loaded_, [](const LoadedGraph*) {});
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                             OpenSession(shared, session_options_, model_.kernels()));
@@ -124,7 +124,7 @@ class TrainCommand : public Command {
     return absl::OkStatus();
   }
 
-  // Finds out whose keys the names of the command line are, and says so where there is a choice.
+  // Chooses the signature whose keys the command line uses, and notes it if there is a choice.
   absl::Status ChooseNames(Console& console) {
     const bool is_asked_for = !request_.signature.empty();
     SLUICE_ASSIGN_OR_RETURN(request_.signature, ChooseSignature(loaded_, request_));
@@ -185,7 +185,7 @@ class TrainCommand : public Command {
                            "' is a checkpoint of it"));
   }
 
-  // The rows to train on and those to validate with, and their order.
+  // Reads the rows for training and validation, and sets their order.
   absl::Status ReadData(const TrainPlan& plan, const LoadLimits& limits) {
     if (plan.inputs.empty()) {
       return Error(ErrorCode::kFeedMissing)
@@ -207,7 +207,7 @@ class TrainCommand : public Command {
       std::iota(kept.begin(), kept.end(), 0);
     }
     bool keep_last = !request_.drop_last;
-    for (const TrainInput& input : plan.inputs) {  // A placeholder that states how many rows it takes takes no fewer.
+    for (const TrainInput& input : plan.inputs) {  // A placeholder with a fixed number of rows takes no fewer.
       keep_last = keep_last && (!input.shape.has_rank() || input.shape.rank() == 0 || input.shape.dim(0) < 0);
     }
     const BatchOrder::Options options = {request_.batch, request_.seed, !request_.no_shuffle, keep_last};
@@ -286,7 +286,7 @@ class TrainCommand : public Command {
   ModelSessionOptions session_options_;
   LoadedGraph loaded_;
   TrainData data_, validation_data_;
-  bool own_validation_ = false;  // Rows for validation are of a file of their own.
+  bool own_validation_ = false;  // Rows for validation come from a file of their own.
   std::optional<BatchOrder> order_, validation_;
 };
 

@@ -18,7 +18,7 @@ using Adjacency = std::vector<std::vector<int32_t>>;
 
 size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
-// Neighbours by node, without self edges and edges that are to lead back.
+// Neighbours by node, without self edges and back edges.
 Adjacency Successors(size_t num_nodes, absl::Span<const LayoutEdge> edges) {
   Adjacency out(num_nodes);
   for (const LayoutEdge& edge : edges) {

@@ -128,7 +128,7 @@ class SceneBuilder {
 
   const SceneBox& shown(int32_t box) const { return scene_.boxes[Index(shown_[Index(box)])]; }
 
-  // Where an edge meets `box`: its middle, or the ports of the boxes inside it that the edge is about.
+  // Where an edge meets `box`: its middle, or the ports of the boxes inside that the edge leads to.
   std::vector<Point> EndsAt(int32_t box, const std::vector<int32_t>& inside, bool at_top) const {
     const SceneBox& here = shown(box);
     std::vector<Point> ends;

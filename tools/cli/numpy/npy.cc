@@ -9,13 +9,13 @@
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "tools/cli/numpy/npy_header.h"
 #include "graph/value/tstring.h"
+#include "tools/cli/numpy/npy_header.h"
 
 namespace sluice {
 namespace {
 
-// Elements below this size in all are copied: cheaper than a header that keeps a file in memory.
+// Smaller data is copied: cheaper than keeping a file in memory.
 constexpr size_t kMinSharedBytes = 1024;
 
 // Checks that `data` has as many bytes as the header says and that the tensor fits into the limits.

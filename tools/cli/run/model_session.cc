@@ -16,12 +16,11 @@
 namespace sluice {
 namespace {
 
-// Paths in messages are not cut before.
+// Longer paths are cut in messages.
 constexpr size_t kMaxPathBytes = 1000;
 
-// The first init that gives variables which a checkpoint would restore initial values, in words; empty: there is none.
-// What the model itself runs for init comes before its variables are restored in no program: it counts only where they
-// are not.
+// Names the first init that gives initial values to variables that a checkpoint would restore; empty if there is none.
+// The model's own init runs before its variables are restored, so it counts only if they are not.
 std::string InitThatUntrains(const LoadedGraph& model, const ModelSessionOptions& options,
                              absl::Span<const std::string> targets, bool is_restored) {
   const InitialValues initial(model);

@@ -32,7 +32,7 @@ std::string NamesOf(absl::Span<const Row> rows) {
   return absl::StrJoin(names, ", ");
 }
 
-// The row of that name; null, and an error that says what `kind` of thing is not known.
+// Finds the row of that name; else null, and an error about an unknown `kind`.
 template <typename Row>
 const Row* FindRow(absl::Span<const Row> rows, absl::string_view kind, const std::string& name,
                    ErrorCollector& errors) {
@@ -53,7 +53,7 @@ absl::Status Wrong(absl::string_view text, absl::string_view help = "") {
   return Error(ErrorCode::kValueSyntax).Help(help).Text(text);
 }
 
-// What options are given and which of them belong together, while they are read. Lives for one Read.
+// Reads the options, and notes which are given and belong together. Lives for one Read.
 class StepReader {
  public:
   StepReader(const std::string& optimizer, const std::string& schedule) : optimizer_(optimizer), schedule_(schedule) {}
@@ -118,7 +118,7 @@ class StepReader {
     errors_.Add(Wrong("--clip-norm, --clip-each-norm and --clip-value exclude each other", "choose one of them"));
   }
 
-  // A decay that says nothing of its length lasts as long as the training.
+  // A decay without a length lasts as long as the training.
   void ChooseLength(bool is_given, int64_t steps) {
     const LearningRateSchedule::Kind kind = options_.schedule.kind;
     if (is_given || kind == LearningRateSchedule::Kind::kConstant || kind == LearningRateSchedule::Kind::kPiecewise) {

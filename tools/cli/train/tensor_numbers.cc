@@ -56,7 +56,7 @@ void WithType(DType dtype, const Fn& fn) {
   }
 }
 
-// False where T cannot hold the number.
+// Returns false if T cannot hold the number.
 template <typename T>
 bool Store(double number, T* to) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -161,7 +161,7 @@ absl::StatusOr<std::vector<double>> Trainer::Validate() {
   return means.Means();
 }
 
-// Where training stops within an epoch, what belongs to the epoch's end is shown, and the epoch is not over.
+// If training stops within an epoch, its end is shown, but the epoch is not over.
 absl::Status Trainer::EndEpoch(TrainLog& log, TrainDisplay& display) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<double> validation, Validate());
   if (validation_.has_value() && validation.empty()) return absl::OkStatus();  // Interrupted: done when it goes on.
@@ -173,7 +173,7 @@ absl::Status Trainer::EndEpoch(TrainLog& log, TrainDisplay& display) {
   ++state_.epoch;
   state_.batch = 0;
   state_.of_epoch.Clear();
-  saved_step_ = -1;  // A checkpoint of this step that was written before is not that of this state.
+  saved_step_ = -1;  // An earlier checkpoint of this step lacks this state.
   return absl::OkStatus();
 }
 
