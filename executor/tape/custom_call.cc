@@ -38,7 +38,7 @@ class DifferentiatedTwice final : public CustomFunction {
   absl::StatusOr<std::vector<Var>> Backward(FunctionContext&, absl::Span<const Var>) override {
     return Error(ErrorCode::kTapeNoDerivative)
         .Node(name_, name_)
-        .Text("is differentiated a second time, and says that it can be once only");
+        .Text("is differentiated a second time, but is declared differentiable once only");
   }
 
  private:
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<Var>> FunctionContext::Saved() const {
   if (node_ == nullptr) {
     return Error(ErrorCode::kTapeFunction)
         .Node(call_.function->name(), call_.function->name())
-        .Text("asks for saved variables outside of Backward");
+        .Text("reads saved variables outside of Backward");
   }
   return call_.Unpack(core_, *node_);
 }

@@ -28,12 +28,12 @@ absl::Status CheckOutputs(const Graph& graph, absl::Span<const Output> outputs, 
   for (const Output& output : outputs) {
     if (!graph.Contains(output.node)) {
       return Error(ErrorCode::kNodeMissing)
-          .Text(absl::StrCat("is to be a ", what, " of a gradient, and the graph does not have it"))
+          .Text(absl::StrCat("a ", what, " of the gradient is not in the graph"))
           .Found(absl::StrCat("id ", output.node.value()));
     }
     if (output.is_control() || output.index >= graph.num_outputs(output.node)) {
       return graph.Locate(output.node, Error(ErrorCode::kInputSlot)
-                                           .Text(absl::StrCat("has no such output, which is to be a ", what))
+                                           .Text(absl::StrCat("has no such output, given as a ", what))
                                            .Found(absl::StrCat("slot ", output.index))
                                            .Expected(absl::StrCat("below ", graph.num_outputs(output.node))));
     }

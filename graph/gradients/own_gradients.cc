@@ -219,9 +219,9 @@ absl::StatusOr<const BodyGradient*> OwnGradients::GradientOf(const GradientConte
                           InstantiateFunction(graph_.library(), graph_.ops(), function, instantiation));
   SLUICE_ASSIGN_OR_RETURN(const std::string unrepeatable, FindUnrepeatable(forward.graph));
   if (!unrepeatable.empty()) {
-    return c.Refuse(absl::StrCat("'", PrintableName(function.name()), "' is to be computed again for it, but '",
+    return c.Refuse(absl::StrCat("'", PrintableName(function.name()), "' would be computed again for it, but '",
                                  PrintableName(unrepeatable),
-                                 "' in there has effects, or gives something else the second time"));
+                                 "' in there has effects, or may give other results the second time"));
   }
   spec.name = absl::StrCat("gradient_of_", function.name());
   SLUICE_ASSIGN_OR_RETURN(BodyGradient made,

@@ -59,7 +59,7 @@ class Expander {
   absl::StatusOr<AttrValue> CalleeOf(NodeId id) {
     SLUICE_ASSIGN_OR_RETURN(const AttrView attr, graph_.GetAttr(id, "f"));
     SLUICE_ASSIGN_OR_RETURN(const FuncView f, attr.AsFunc());
-    if (f.name == kOp) return Error(ErrorCode::kUnsupported).Text("is to be the gradient of a SymbolicGradient");
+    if (f.name == kOp) return Error(ErrorCode::kUnsupported).Text("cannot be the gradient of a SymbolicGradient");
     const absl::string_view stated = graph_.library().FindGradient(f.name);
     if (!stated.empty()) {
       std::vector<std::pair<std::string, AttrValue>> attrs;
@@ -102,7 +102,7 @@ class Expander {
     const OpSchema* const op = graph_.ops()->Find(f.name);
     if (op == nullptr) {
       return Error(ErrorCode::kFunctionUnknown)
-          .Text(absl::StrCat("is to be the gradient of '", PrintableName(f.name), "', which is no function and no op"));
+          .Text(absl::StrCat("names '", PrintableName(f.name), "', which is neither a function nor an op"));
     }
     BoundAttrs attrs;
     for (const NamedAttr& attr : given) {

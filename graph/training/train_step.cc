@@ -196,8 +196,7 @@ absl::Status CheckOutput(const Graph& graph, const Output& output, absl::string_
   if (graph.Contains(output.node) && !output.is_control() && output.index < graph.num_outputs(output.node)) {
     return absl::OkStatus();
   }
-  return Error(ErrorCode::kNodeMissing)
-      .Text(absl::StrCat("is to be the ", what, " of a training step, and the graph does not have it"));
+  return Error(ErrorCode::kNodeMissing).Text(absl::StrCat("the ", what, " of the training step is not in the graph"));
 }
 
 absl::Status CheckLoss(const Graph& graph, const Output& loss) {
@@ -216,14 +215,14 @@ absl::Status CheckRate(const Graph& graph, const Output& rate, const LoadLimits&
   if (!IsTrainable(type) && type != DType::kInt32 && type != DType::kInt64) {
     return graph.Locate(
         rate.node,
-        Error(ErrorCode::kInputType).Text("is to be a learning rate, which must be a number").Found(DTypeName(type)));
+        Error(ErrorCode::kInputType).Text("cannot be a learning rate, which must be a number").Found(DTypeName(type)));
   }
   SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo info, BuildControlFlowInfo(graph, limits));
   const int32_t frame = info.frame(rate.node);
   const bool is_exit = graph.op(rate.node).op_class == OpClass::kExit;
   if (frame <= 0 || (is_exit && info.frames[static_cast<size_t>(frame)].parent <= 0)) return absl::OkStatus();
   return graph.Locate(rate.node, Error(ErrorCode::kUnsupported)
-                                     .Text(absl::StrCat("is to be a learning rate and stands in loop '",
+                                     .Text(absl::StrCat("cannot be a learning rate: it is in loop '",
                                                         info.frames[static_cast<size_t>(frame)].name, "'"))
                                      .Expected("a value outside of loops"));
 }
@@ -250,7 +249,7 @@ absl::StatusOr<std::vector<VariableNode>> FindVariables(const Graph& graph, absl
     SLUICE_ASSIGN_OR_RETURN(const VariableNode variable, VariableNode::Find(graph, id));
     if (!IsTrainable(variable.dtype())) {
       return graph.Locate(id, Error(ErrorCode::kInputType)
-                                  .Text("is to be trained, and no optimizer takes its type")
+                                  .Text("cannot be trained: no optimizer takes its type")
                                   .Found(DTypeName(variable.dtype())));
     }
     if (!seen.insert(id).second) {

@@ -79,8 +79,9 @@ class ConvertCommand : public Command {
         ->delimiter(',')
         ->transform(WithoutBlanks())
         ->group("Graph");
-    app.add_option("--signature", signature_,
-                   "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
+    app.add_option(
+           "--signature", signature_,
+           "the signature whose results --fetch names [serving_default, if there]; without --fetch: all of them")
         ->option_text("KEY")
         ->group("Graph");
     freeze_.Declare(app, "without --fetch: all results of the signature");
@@ -89,7 +90,7 @@ class ConvertCommand : public Command {
                  "contents of its lookup tables")
         ->group("Graph");
     app.add_flag("--strip-defaults", strip_defaults_, "leave out attrs that have their default value")->group("Graph");
-    app.add_flag("--strip-devices", strip_devices_, "leave out the devices that nodes ask for")->group("Graph");
+    app.add_flag("--strip-devices", strip_devices_, "leave out the devices of nodes")->group("Graph");
     auto* text = app.add_flag("--text", as_text_, "write text, whatever the name")->group("Output");
     app.add_flag("--binary", as_binary_, "write binary, whatever the name")->group("Output")->excludes(text);
     app.add_flag("--json", json_, "one JSON document: what was written, and what was left out")->group("Output");

@@ -171,7 +171,7 @@ class TrainCommand : public Command {
     SLUICE_RETURN_IF_ERROR(trainer.Run(checkpoints, log, display));
     if (trainer.was_interrupted()) {
       console.Complain(absl::StrCat("interrupted after step ", CountText(trainer.state().step), ", which ",
-                                    checkpoints.newest(), " holds; --resume goes on from there"));
+                                    checkpoints.newest(), " holds; --resume continues from there"));
     } else {
       Report(console, plan, log, trainer.state(), checkpoints.newest());
     }

@@ -71,7 +71,7 @@ absl::Status CropAndResize(GradientContext& c) {
 
 // Linear in dy; the boxes have no second derivative here.
 absl::Status CropAndResizeGradImage(GradientContext& c) {
-  if (c.Wants(1)) return c.Refuse("nobody computes how it depends on the boxes");
+  if (c.Wants(1)) return c.Refuse("it has no gradient with respect to the boxes");
   EmitAttrs attrs = c.CopyAttrs({"method"});
   c.SetInput(0, AddOp("CropAndResize", {c.dy(), c.Input(1), c.Input(2), ImageSize(c.Input(0))}, attrs));
   return absl::OkStatus();

@@ -65,7 +65,7 @@ void ModelSessionOptions::Declare(CLI::App& app) {
   app.add_flag("--no-cse", no_cse, "compute equal nodes each, not once for all")->group("How to run");
   app.add_flag("--no-fuse", no_fuse, "keep biases, norms and activations apart from the products before them")
       ->group("How to run");
-  app.add_flag("--no-drop", no_drop, "compute values, too, that nobody reads and others only wait for")
+  app.add_flag("--no-drop", no_drop, "also compute values that nothing reads and others only wait for")
       ->group("How to run");
 }
 

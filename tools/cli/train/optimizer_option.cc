@@ -88,7 +88,7 @@ class StepReader {
                           "as in --rate-at 1000=0.01,2000=0.001"));
       } else if (!schedule.boundaries.empty() && step <= schedule.boundaries.back()) {
         errors_.Add(Wrong(absl::StrCat("--rate-at: step ", step, " does not come after step ",
-                                       schedule.boundaries.back(), ", which stands before it")));
+                                       schedule.boundaries.back(), ", which is before it in the list")));
       } else {
         schedule.boundaries.push_back(step);
         schedule.values.push_back(rate);
@@ -157,7 +157,7 @@ void OptimizerOption::Declare(CLI::App& app) {
   declare_name("--schedule", &schedule_, &has_schedule_,
                absl::StrCat("how the learning rate changes: ", NamesOf(ScheduleNames())))
       ->group("Learning rate");
-  app.add_option("--rate-at", rates_, "instead of a --schedule: other rates once more than so many steps are done")
+  app.add_option("--rate-at", rates_, "instead of a --schedule: a new rate after each of these numbers of steps")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("STEP=RATE,...")
@@ -182,8 +182,8 @@ void OptimizerOption::Declare(CLI::App& app) {
       ->option_text("NAME,...")
       ->group(gradients);
   app.add_option("--loss-scale", loss_scale_,
-                 "gradients of a loss so many times as large, divided at the end: small ones of half numbers are kept; "
-                 "dynamic: as large as they stay finite")
+                 "multiply the loss by this for its gradients, and divide these: keeps small ones of half numbers; "
+                 "dynamic: as large as keeps them finite")
       ->option_text("N|dynamic [1]")
       ->group(gradients);
   app.add_option("--sparse-rows", rows_,

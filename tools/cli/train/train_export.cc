@@ -93,7 +93,7 @@ absl::StatusOr<Output> FindExported(const LoadedGraph& model, const ModelNames& 
   if (output.ok() && (output->is_control() || output->index >= graph.num_outputs(output->node))) {
     return Error(ErrorCode::kFetchNoOutput)
         .Node(graph.name(id), graph.op_name(id))
-        .Text("is to be an output of the exported model and has no value");
+        .Text("cannot be an output of the exported model: it has no value");
   }
   return output;
 }
@@ -159,7 +159,7 @@ absl::StatusOr<ModelExport> PlanExport(const LoadedGraph& model, const TrainPlan
   if (request.outputs.empty() && what.signatures.empty()) {
     return Error(ErrorCode::kValueSyntax)
         .Help("add --output NAME,... ; `sluice show` lists the outputs of the model")
-        .Text("--export needs to know what the exported model answers: this one has no signature that says so");
+        .Text("--export needs outputs: this model has no signature that names them");
   }
   ErrorCollector errors;
   for (const std::string& name : request.outputs) {

@@ -106,7 +106,7 @@ class Planner {
     if (output->is_control() || graph_.num_outputs(output->node) == 0) {
       return errors_.Add(Error(ErrorCode::kFetchNoOutput)
                              .Node(graph_.name(output->node), graph_.op_name(output->node))
-                             .Text(absl::StrCat("is to be a ", role, " and has no outputs")));
+                             .Text(absl::StrCat("cannot be a ", role, ": it has no outputs")));
     }
     const DType dtype = BaseType(graph_.output_type(output->node, output->index));
     const bool is_made_small = role == "loss" && request_.train_op.empty();
@@ -116,7 +116,7 @@ class Planner {
     if (!IsRealNumber(dtype)) {
       return errors_.Add(Error(ErrorCode::kFeedType)
                              .Node(graph_.name(output->node), graph_.op_name(output->node))
-                             .Text(absl::StrCat("is to be a ", role, ", which must be a number"))
+                             .Text(absl::StrCat("cannot be a ", role, ", which must be a number"))
                              .Found(DTypeName(dtype)));
     }
     plan_.labels.push_back(label);

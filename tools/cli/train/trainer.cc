@@ -126,7 +126,7 @@ absl::Status Trainer::CheckFinite(const std::vector<double>& values) {
     return Error(ErrorCode::kCannotRun)
         .Help(
             "a smaller --learning-rate or --clip-norm keeps steps short; look for such numbers in the data, too; "
-            "--on-nan warn goes on. Checkpoints of earlier steps are as they were")
+            "--on-nan warn continues. Checkpoints of earlier steps are as they were")
         .Text(what);
   }
   if (!has_warned_) run_.console.Warn(absl::StrCat(what, "; this is said once"));
