@@ -92,7 +92,7 @@ class KernelContext {
   // Whether the node runs for a dead input (transfer nodes only).
   bool is_input_dead() const { return is_input_dead_; }
 
-  // --- For those who run nodes -----------------------------------------------------------------------------------
+  // --- For the code that runs nodes ------------------------------------------------------------------------------
   void SetNode(const NodeIo& io) { io_ = &io; }
   const NodeIo& io() const { return *io_; }
   EntryTables& tables() { return tables_; }

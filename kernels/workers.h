@@ -30,7 +30,7 @@ class TaskRunner;
 //      any exception of a kernel.
 //   3. The run's cancellation and deadline are polled between shards (short ones: every 20 us or so, others: before
 //      each): the call ends soon, with kRunCancelled or kDeadline. A failure takes precedence.
-// 4. All started shards have ended when the call returns. A thread inside a shard runs nothing but shards of calls
+//   4. All started shards have ended when the call returns. A thread inside a shard runs nothing but shards of calls
 //      that it makes there itself, so that a lock may be held around a call.
 //   5. Worker indices are small and dense: at most min(count(), shards) of them are in use at a time, each by one
 //      thread, and what one shard wrote under an index is seen by the next shard under that index. Results must not

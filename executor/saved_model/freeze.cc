@@ -68,8 +68,7 @@ absl::Status KeepFirstOutputs(Graph& graph, NodeId id, size_t count) {
   return graph.AddNode(spec).status();
 }
 
-// Whether `id` gives the handle of a variable whenever it runs, and it runs at once: a VarHandleOp, or what hands it
-// on.
+// Whether `id` always gives the handle of a variable, and at once: a VarHandleOp, or a node that passes it on.
 bool GivesHandle(const Graph& graph, NodeId id) {
   while (graph.Is(id, "Identity") && graph.all_inputs(id).size() == 1) id = graph.inputs(id)[0].node;
   return graph.Is(id, "VarHandleOp");

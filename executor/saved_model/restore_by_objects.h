@@ -20,7 +20,7 @@ namespace sluice {
 //      the last inputs of the node; else the only variable of its name. Names alone would not do, since objects may
 //      share one.
 //   3. The object's key in the checkpoint: ObjectGraph.
-// 4. If the restore has given another variable the tensor of that key, its value is shared: a value stands in
+//   4. If the restore has given another variable the tensor of that key, its value is shared: a value stands in
 //      memory once and is read from the file once. Else it is read, by nodes that are added to the session.
 // A variable without an object, or whose object has no key, stays without a value; reading it is an error.
 

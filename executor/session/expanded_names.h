@@ -11,10 +11,10 @@
 
 namespace sluice {
 
-// Tells which names nodes may have when a step of a graph is prepared: those of the graph, and of nodes that stand in
-// the place of its calls. A node NODE of a function's body is called "CALL/NODE" there, one of a branch or a loop
-// "CALL/PART/NODE", and where such a name is taken, the same with "_" and a number. In doubt a name is possible: where
-// a body calls what its caller names, or a gradient is made. Borrows the graph. Not thread-safe.
+// Tells which names nodes may have when a step of a graph is prepared: those of the graph, and of nodes that replace
+// its calls. A node NODE of a function's body is called "CALL/NODE" there, one of a branch or a loop "CALL/PART/NODE",
+// and where such a name is taken, the same with "_" and a number. In doubt a name is possible: where a body calls what
+// its caller names, or a gradient is made. Borrows the graph. Not thread-safe.
 class ExpandedNames {
  public:
   explicit ExpandedNames(const Graph& graph) : graph_(graph), calls_(graph) {}
@@ -26,7 +26,7 @@ class ExpandedNames {
   // A node of a body.
   struct BodyNode {
     std::vector<const FunctionDefinition*> callees;
-    bool is_vague = false;     // It may stand for anything.
+    bool is_vague = false;     // Any name is possible below it.
     bool makes_parts = false;  // A conditional or a loop: its callees stand one part deeper, or more.
   };
   using Body = std::map<absl::string_view, BodyNode>;

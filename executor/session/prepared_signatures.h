@@ -79,7 +79,7 @@ class PreparedSignatures {
   absl::Status Wait(const Work& work, const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
 
   const size_t max_kept_;
-  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
+  // Not Abseil's tables, which break if growing throws: these survive that.
   mutable Mutex mu_;
   CondVar over_;                                 // Some work is over.
   absl::Status closed_ ABSL_GUARDED_BY(mu_);     // OK: open.

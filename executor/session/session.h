@@ -42,7 +42,7 @@ class Session {
   // the `done` of a step included, which must not wait for this thread then.
   ~Session();
 
-  // Adds the nodes and functions of a GraphDef, which may use those that are there; see Note [Extending a session] and
+  // Adds the nodes and functions of a GraphDef, which may use existing ones; see Note [Extending a session] and
   // GraphExtender. Costs what is added, and a run of what was added costs what its fetches need, whatever the size of
   // the graph; prepared signatures stay prepared. On error (kSessionClosed, kWrongUse after Finalize, those of the
   // import) the session is as it was.
@@ -133,7 +133,7 @@ class Session {
   // These guard themselves.
   SessionGraph graph_;
   PreparedSignatures prepared_;
-  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
+  // Not Abseil's tables, which break if growing throws: these survive that.
   mutable Mutex mu_;
   int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);

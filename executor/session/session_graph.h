@@ -46,7 +46,7 @@ class SessionGraph {
     FeedFetchGraph needed;
     int64_t version = 0;            // See version().
     int64_t kernel_generation = 0;  // Of the store.
-    // Where state stands that the graph does not place itself: Note [Homes of state]. Null: not asked for.
+    // Devices of state that the graph does not place itself: Note [Homes of state]. Null: not requested.
     std::shared_ptr<const StateHomes> homes;
   };
   // As Cut. `kernels`: the session's. With `with_homes` the first call after a change costs all of the graph.

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// The process's pools that sessions share by name. A pool lives as long as somebody uses it. Thread-safe.
+// The process's pools that sessions share by name. A pool lives while it is used. Thread-safe.
 class SharedPools {
  public:
   // Of the process. Lives for ever.

@@ -46,7 +46,7 @@ class Expr {
 
   GradientEmitter* emitter() const { return emitter_; }
   const Output& output() const { return output_; }
-  // Whether it is a node of the forward graph, which may stand in a loop of it.
+  // Whether it is a node of the forward graph, perhaps in a loop.
   bool is_forward() const { return is_forward_; }
 
  private:

@@ -29,7 +29,7 @@ struct GradientOptions {
     kStreaming,  // Adds one after the other: at most two terms are alive.
   };
 
-  // One for each y, of its type and shape: where the gradients begin. Unset ones, or none at all: ones.
+  // The first gradient of each y, of its type and shape. Unset ones, or an empty list: ones.
   std::vector<Output> grad_ys;
   // Treated as constants: they get gradients, but none flow further.
   std::vector<Output> stop;

@@ -59,7 +59,7 @@ struct ArgSpec {
   std::string type_list_attr;
   bool is_ref = false;
 
-  // Whether it may stand for other than one tensor.
+  // Whether it may be any number of tensors.
   bool is_list() const { return !number_attr.empty() || !type_list_attr.empty(); }
 };
 

@@ -37,7 +37,7 @@ struct Branch {
 // the graph, whose nodes others add between calls. Not thread-safe.
 class TrainNodes {
  public:
-  // `name` begins the names of what In() and Group() stand for.
+  // `name` begins the names of the nodes of In() and Group().
   TrainNodes(Graph& graph, const std::string& name);
 
   // Ends a scope of In() in its destructor.

@@ -188,7 +188,7 @@ class StepWriter {
   TrainNodes nodes_;
   std::optional<LossScaler> scaler_;
   std::vector<Trained> trained_;
-  std::vector<Branch> branches_;  // Each stands in the one before it.
+  std::vector<Branch> branches_;  // Each is inside the one before it.
   std::vector<NodeId> always_;    // What runs in every step.
 };
 

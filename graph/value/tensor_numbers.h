@@ -27,7 +27,7 @@ namespace sluice {
 template <typename T>
 class NestedList {
  public:
-  NestedList(T value) : values_{value} {}  // NOLINT(google-explicit-constructor): so that numbers may stand in lists.
+  NestedList(T value) : values_{value} {}  // NOLINT(google-explicit-constructor): converts numbers in lists.
   NestedList(std::initializer_list<NestedList> parts) : dims_{static_cast<int64_t>(parts.size())} {  // NOLINT
     const NestedList* first = nullptr;
     for (const NestedList& part : parts) {

@@ -114,7 +114,7 @@ absl::Status DecodePlain(const Parsed& parsed, Tensor* tensor) {
   return absl::OkStatus();
 }
 
-// Repeats the last of the `count` elements that are there to the end.
+// Repeats the last of the `count` elements to the end.
 template <typename T>
 void PadElements(size_t count, absl::Span<T> elements) {
   if (count > 0 && count < elements.size()) std::fill(elements.begin() + count, elements.end(), elements[count - 1]);

@@ -44,7 +44,7 @@ class TrainCommand : public Command {
     request_.Declare(app);
     session_options_.functions = CallPolicy::kInline;  // See generator_states.h.
     session_options_.Declare(app);
-    app.remove_option(app.get_option("--deterministic"));  // Always on: see Note [Training that goes on].
+    app.remove_option(app.get_option("--deterministic"));  // Always on: see Note [Resumed training].
     app.remove_option(app.get_option("--functions"));      // Called bodies would keep their own generators.
     app.description(absl::StrCat(app.get_description(), "\n", kFeedValueForms));
   }
@@ -105,7 +105,7 @@ class TrainCommand : public Command {
     checkpoints.set_meta_graph(std::move(meta_graph));
 
     session_options_.limits = load.limits;
-    session_options_.deterministic = true;  // See Note [Training that goes on].
+    session_options_.deterministic = true;  // See Note [Resumed training].
     // The session shares the graph, which no longer changes.
     const std::shared_ptr<const LoadedGraph> shared(&loaded_, [](const LoadedGraph*) {});
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
@@ -156,7 +156,7 @@ class TrainCommand : public Command {
       if (request_.resume) console.Note("there is no checkpoint yet: training starts from the beginning");
       SLUICE_RETURN_IF_ERROR(StartTraining(session, loaded_, plan, session_options_, call));
     }
-    SLUICE_RETURN_IF_ERROR(ReadVariables(session, plan.others, call).status());  // All that is exported has a value.
+    SLUICE_RETURN_IF_ERROR(ReadVariables(session, plan.others, call).status());  // Checks that all exports have values.
     if (validation_session != nullptr) {
       SLUICE_ASSIGN_OR_RETURN(const NamedTensors values, ReadVariables(session, plan.saver, call));
       SLUICE_RETURN_IF_ERROR(ContinueTraining(*validation_session, loaded_, plan, session_options_, values, call));

@@ -130,7 +130,7 @@ absl::Status SparseFillEmptyRows(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// (map, gradients) -> gradients of the values, which stand where the map says, and the sum of the others.
+// (map, gradients) -> gradients of the values, at the places in the map, and the sum of the others.
 absl::Status SparseFillEmptyRowsGrad(GradientContext& c) {
   const Expr map = ExpandDims(c.Input(0), 1);
   c.SetInput(1, AddOp("TensorScatterUpdate", {Fill(ShapeOf(c.Input(1)), c.dy(1)), map, c.dy(0)}));

@@ -103,7 +103,7 @@ class DataWriter {
     absl::StrAppend(&out_, "},\n");
   }
 
-  // The numbers of folded nodes, by node id: one each, also of a variable that stands in several boxes.
+  // The numbers of folded nodes, by node id: one each, even for a variable in several boxes.
   absl::flat_hash_map<int32_t, int> WriteFolded() {
     absl::flat_hash_map<int32_t, int> number_of_folded;
     std::string folded, inside;

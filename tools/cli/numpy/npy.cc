@@ -42,7 +42,7 @@ absl::Status CheckSizes(const NpyHeader& header, absl::string_view data, const L
   return absl::OkStatus();
 }
 
-// Walks the elements of a shape row by row, and says where each stands when the columns are stored first.
+// Walks the elements of a shape row by row, and computes the place of each in column order.
 // Not thread-safe.
 class ColumnOrder {
  public:

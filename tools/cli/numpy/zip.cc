@@ -52,7 +52,7 @@ struct Directory {
   uint64_t size = 0;
 };
 
-// The record that ends the archive: it stands last, but for a comment of up to 64 KiB.
+// Finds the record that ends the archive: the last, but for a comment of up to 64 KiB.
 absl::StatusOr<size_t> FindEnd(absl::string_view bytes) {
   if (bytes.size() < kEndSize) return ZipError("the file is not a zip archive: it is too short");
   const size_t last = bytes.size() - kEndSize;

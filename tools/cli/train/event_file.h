@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// The name of this machine, as it stands in names of event files.
+// The name of this machine, for names of event files.
 std::string HostName();
 
 // One record of a TFRecord file: its size and its bytes, each with a masked CRC-32C.

@@ -60,7 +60,7 @@ absl::StatusOr<Trainer::Signature> Trainer::PrepareSignature(Session& session, b
   if (is_training) spec.targets = {run_.plan.update};
   PrepareOptions options;
   options.cancellation = &run_.cancellation;
-  options.plan_name = is_training ? "train" : "validate";  // Whatever metrics are fetched: checkpoints hold its state.
+  options.plan_name = is_training ? "train" : "validate";  // For any metrics: names its state in checkpoints.
   SLUICE_ASSIGN_OR_RETURN(signature.callable, session.Prepare(spec, options));
   return signature;
 }
@@ -164,7 +164,7 @@ absl::StatusOr<std::vector<double>> Trainer::Validate() {
 // If training stops within an epoch, its end is shown, but the epoch is not over.
 absl::Status Trainer::EndEpoch(TrainLog& log, TrainDisplay& display) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<double> validation, Validate());
-  if (validation_.has_value() && validation.empty()) return absl::OkStatus();  // Interrupted: done when it goes on.
+  if (validation_.has_value() && validation.empty()) return absl::OkStatus();  // Interrupted: done when resumed.
   if (!validation.empty()) {
     SLUICE_RETURN_IF_ERROR(log.Add({/*is_validation=*/true, state_.step, state_.epoch + 1, validation}));
   }

@@ -23,7 +23,7 @@
 
 namespace sluice {
 
-// Note [Training that goes on]
+// Note [Resumed training]
 // Steps after a break must not depend on the break. So a checkpoint, which appears as a whole, holds every variable
 // that steps read (slots, the global step and states of generators included), the states of generators that kernels
 // keep, the entries of mutable tables, and the TrainState; not the contents of queues and stages. The order of rows is
@@ -50,7 +50,7 @@ struct TrainRun {
   CancellationManager& cancellation;  // Cancelled: training stops after the step.
 };
 
-// Trains: steps, epochs, validation, checkpoints, the loss curve. See Note [Training that goes on]. One thread's.
+// Trains: steps, epochs, validation, checkpoints, the loss curve. See Note [Resumed training]. One thread's.
 class Trainer {
  public:
   Trainer(const TrainRun& run, BatchOrder order, std::optional<BatchOrder> validation, TrainState state);
