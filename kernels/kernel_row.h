@@ -15,10 +15,10 @@
 // Kernels of host programs and of plug-ins are rows too, made at run time (owned_kernel_row.h).
 //  1. A row is for the nodes of its op, on devices of its kind, whose attrs satisfy all of its constraints.
 //  2. Of several such rows a host's go first, then those with the label that the node states (attr "_kernel"), then the
-// higher priority. Only one row may remain: a table test finds rows that overlap.
+//     higher priority. Only one row may remain: a table test finds rows that overlap.
 //  3. Arguments are named as in the op's schema; a list is one argument.
 //  4. Equal nodes (op, types, attrs) share a kernel unless the op keeps state that is not behind a handle, or the
-// kernel depends on its own node (KernelConstruction::is_of_one_node). See Sharing.
+//     kernel depends on its own node (KernelConstruction::is_of_one_node). See Sharing.
 
 #include <array>
 #include <cstddef>

@@ -89,7 +89,7 @@ absl::Status DropWaitsForHandles(Graph& graph) {
   return absl::OkStatus();
 }
 
-// What `fetches` need, without calls of functions.
+// Returns the graph that `fetches` need, with all calls of functions inlined.
 absl::StatusOr<Graph> InlinedGraph(const Graph& graph, const std::vector<std::string>& fetches,
                                    const LoadLimits& limits) {
   SLUICE_ASSIGN_OR_RETURN(Graph pruned, PruneToNames(graph, fetches));

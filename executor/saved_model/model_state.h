@@ -37,7 +37,7 @@ absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const 
 absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                            const CallOptions& options);
 
-// Where the file of an asset is. kPathEscape for one that is named by a path out of the model's directory.
+// Returns the path of an asset's file. kPathEscape if that leads out of the model's directory.
 absl::StatusOr<std::string> AssetPath(const LoadedGraph& model, const ModelAsset& asset);
 
 // Runs the init op of a SavedModel, which reads the files of its assets, if it has one. kPathEscape for an asset that

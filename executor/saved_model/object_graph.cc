@@ -15,7 +15,7 @@ struct Child {
   absl::string_view name;
 };
 
-// Those of the message SavedObject or TrackableObject: field 1 of both is the same message.
+// Reads the children from a message SavedObject or TrackableObject: field 1 of both is the same message.
 std::vector<Child> ChildrenOf(absl::string_view object) {
   std::vector<Child> children;
   for (const absl::string_view reference : MessagesOf(object, 1)) {

@@ -162,7 +162,7 @@ class Callable::AsyncEnd {
     std::unique_ptr<AsyncStep> step = std::move(step_);
     const absl::Status outcome = AsStatus([&] { return step->step.End(std::move(status)); });
     Done done = std::move(step->done);
-    step.reset();  // What it borrows may go in `done`.
+    step.reset();  // `done` may free what it borrows.
     CallDone(std::move(done), outcome);
   }
 
@@ -348,14 +348,14 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
     return absl::OkStatus();
   });
   if (!begun.ok()) {
-    step.reset();  // What it borrows may go in `done`.
+    step.reset();  // `done` may free what it borrows.
     return EndAtOnce(std::move(done), begun);
   }
   if (ABSL_PREDICT_TRUE(runs_at_once)) {
     std::shared_ptr<const Callable> held = shared_from_this();  // A kernel may drop the last other reference.
     const ThreadRuns::Scope scope;                              // `done` may begin further runs inside this one.
     const absl::Status outcome = AsStatus([&] { return RunHere(inputs, outputs, options, &args); });
-    held.reset();  // What it keeps may go in `done`.
+    held.reset();  // `done` may free what it keeps.
     return CallDone(std::move(done), outcome);
   }
   step->done = std::move(done);

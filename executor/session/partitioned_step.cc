@@ -100,7 +100,7 @@ class PartitionedStep::EndOfParts {
     std::unique_ptr<Running> running = std::move(running_);
     if (!status.ok() && !running->cancellation->status().ok()) status = running->cancellation->status();
     Done done = std::move(running->done);
-    running.reset();  // What it borrows may go in `done`.
+    running.reset();  // `done` may free what it borrows.
     CallDone(std::move(done), status);
   }
 

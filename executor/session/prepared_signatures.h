@@ -56,7 +56,7 @@ class PreparedSignatures {
   void ForgetUnderWay() ABSL_LOCKS_EXCLUDED(mu_);
   // From now on all calls, waiting ones included, return `status`, an error.
   void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
-  // How many are kept.
+  // The number of kept signatures.
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

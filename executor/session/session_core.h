@@ -83,7 +83,7 @@ class SessionCore {
     std::weak_ptr<const CallStores> stores;
   };
   void AddPlan(std::string name, const std::shared_ptr<const CallStores>& stores) ABSL_LOCKS_EXCLUDED(plans_mu_);
-  // Those that some callable still has, oldest first.
+  // The plans that some callable still has, oldest first.
   std::vector<Plan> Plans() const ABSL_LOCKS_EXCLUDED(plans_mu_);
   // Of functions that steps call. They run on the first device.
   BodyStore& body_store() const { return *body_store_; }

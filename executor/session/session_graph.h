@@ -84,7 +84,7 @@ class SessionGraph {
   int32_t num_writing_ ABSL_GUARDED_BY(mu_) = 0;          // Waiting ones included: they come before new readers.
   int64_t num_written_ ABSL_GUARDED_BY(mu_) = 0;          // Finished ones.
   mutable int32_t num_waiting_ ABSL_GUARDED_BY(mu_) = 0;  // Readers.
-  mutable int32_t num_due_ ABSL_GUARDED_BY(mu_) = 0;      // Those of them that come before the next writer.
+  mutable int32_t num_due_ ABSL_GUARDED_BY(mu_) = 0;      // Readers that come before the next writer.
   bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   bool is_forgotten_ ABSL_GUARDED_BY(mu_) = false;

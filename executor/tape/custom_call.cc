@@ -121,7 +121,7 @@ std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomF
   absl::Status status = outputs.status();
   if (status.ok()) status = call.CheckForward(core, inputs, *outputs, is_recorded);
   if (status.ok()) {
-    // What Forward has called on the way is older than the node.
+    // Taken after Forward, whose calls thus have smaller numbers.
     node->sequence = core.NextSequence();
     if (DetectsAnomalies()) node->origin = PlaceOfThread(function->name());
     call.WrapOutputs(core, is_recorded ? node : CountedPtr<TapeNode>(), inputs, &*outputs);

@@ -54,9 +54,9 @@ class FunctionContext {
   }
 
   // --- In Backward ---------------------------------------------------------------------------------------------------
-  // What was saved, in that order: leaves themselves, as they are now; all others as new variables, with the value and
-  // the history that they had. kTapeFreed where an earlier pass without retain_graph freed it, kTapeModified where a
-  // variable has been assigned since.
+  // Returns what was saved, in that order: leaves themselves, as they are now; all others as new variables, with the
+  // value and the history that they had. kTapeFreed where an earlier pass without retain_graph freed it, kTapeModified
+  // where a variable has been assigned since.
   absl::StatusOr<std::vector<Var>> Saved() const;
 
   // For the code that calls functions: the first call that Backward made and only Forward may make.

@@ -49,7 +49,7 @@ Var operator*(double a, const Var& b);
 Var operator/(double a, const Var& b);
 Var Pow(const Var& a, const Var& b);
 Var Pow(const Var& a, double b);
-// Where both are equal, the gradient is a's (PyTorch: half for each).
+// If both are equal, a gets the gradient (PyTorch: half for each).
 Var Maximum(const Var& a, const Var& b);
 Var Minimum(const Var& a, const Var& b);
 Var Maximum(const Var& a, double b);

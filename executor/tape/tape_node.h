@@ -43,7 +43,7 @@ struct TapeEdge {
   bool is_set() const { return static_cast<bool>(node); }
 };
 
-// What the gradient of an output must look like.
+// The type and shape that the gradient of an output must have.
 struct GradientMeta {
   DType dtype = DType::kInvalid;  // kInvalid: the output has no gradient.
   Shape shape;

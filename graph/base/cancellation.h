@@ -86,7 +86,7 @@ class CancellationManager {
 
   mutable Mutex mu_;
   absl::Status cause_ ABSL_GUARDED_BY(mu_);
-  Callbacks callbacks_ ABSL_GUARDED_BY(mu_);             // Those that have not been called.
+  Callbacks callbacks_ ABSL_GUARDED_BY(mu_);             // Not called yet.
   Canceller* canceller_ ABSL_GUARDED_BY(mu_) = nullptr;  // While callbacks run.
 };
 

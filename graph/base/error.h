@@ -33,7 +33,7 @@ struct ErrorInfo {
   std::string input_name;                  // "node:slot" that feeds it.
   std::string attr;                        // Name of the attr at fault.
   std::string found;                       // What was found.
-  std::string expected;                    // What was needed.
+  std::string expected;                    // What was expected.
   std::string function;                    // Function whose body holds the node.
   std::string frame;                       // Control-flow frame, at run time.
   std::string file;                        // Name of the file or stream, if known.

@@ -39,7 +39,7 @@ class GradientFrame {
   virtual Output ForwardOf(const Output& here) const = 0;
 };
 
-// What adding nodes may cost.
+// Limits of adding nodes.
 struct EmitLimits {
   int64_t max_nodes = LoadLimits().max_nodes;  // Of the whole graph.
   StopPoll* stop = nullptr;                    // Polled for each node; null: never stops.
@@ -173,7 +173,7 @@ class GradientEmitter {
   NodeSpec spec_;  // Kept for its memory.
   HashMap<std::string, OpPlan> plans_;
   HashMap<std::string, Output> constants_;            // By their encoded value.
-  HashMap<std::string, int64_t> scopes_;              // How many nodes a scope of no node has.
+  HashMap<std::string, int64_t> scopes_;              // Nodes in scopes that belong to no node.
   HashMap<std::pair<Output, DType>, Output> shapes_;  // Of values of loops, in the forward graph.
   HashMap<std::pair<Output, GradientFrame*>, Output> zeros_;
   HashMap<std::pair<Output, Conditions::Condition>, ConditionalZeros> conditional_zeros_;

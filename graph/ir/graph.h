@@ -308,7 +308,7 @@ class Graph {
   NameTable device_ids_;  // The same.
   StringArena arena_;
   std::vector<Source> sources_;                                  // Keeps imported bytes alive.
-  std::vector<std::shared_ptr<const SourceFile>> source_files_;  // What was imported, in order.
+  std::vector<std::shared_ptr<const SourceFile>> source_files_;  // In order of import.
   HashMap<const void*, std::shared_ptr<const void>> owners_;     // NodeSpec::source_owner, by address.
   // Control predecessors of nodes with many, made by AddControl; dropped when other changes outdate them.
   HashMap<int32_t, HashSet<int32_t>> many_controls_;

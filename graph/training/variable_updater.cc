@@ -36,7 +36,7 @@ NodeId VariableUpdater::Update(std::vector<Trained> all, NodeId ready) {
 }
 
 void VariableUpdater::AddPowers(const std::vector<Trained>& all) {
-  // Where TensorFlow puts them.
+  // Beside the variable that TensorFlow chooses.
   const auto first = std::min_element(all.begin(), all.end(), [&](const Trained& a, const Trained& b) {
     return nodes_.NameOf(a.variable) < nodes_.NameOf(b.variable);
   });

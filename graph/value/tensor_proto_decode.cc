@@ -203,7 +203,7 @@ absl::StatusOr<Tensor> DecodeSimple(const Parsed& parsed, const DecodeTensorOpti
 // One tensor of a tree: a root, and tensors inside the variants of others.
 struct TreeNode {
   Parsed parsed;
-  size_t first_child = 0;  // Those of its variants are consecutive.
+  size_t first_child = 0;  // Its variants' children are consecutive.
   Tensor value;
 };
 

@@ -74,7 +74,7 @@ std::string GradientText(OpTraits::Gradient gradient) {
   return "";
 }
 
-// What the words of graph/ops/op_traits.txt behind the gradient mean to a user.
+// Explains the words of graph/ops/op_traits.txt after the gradient to users.
 std::vector<std::string> TraitTexts(const OpSchema& op) {
   std::vector<std::string> texts;
   const auto add = [&texts](bool is_so, absl::string_view text) {

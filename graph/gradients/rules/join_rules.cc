@@ -20,7 +20,7 @@ Exprs AllDys(GradientContext& c) {
 struct Joined {
   int first, end;
   int axis_input;
-  std::optional<int64_t> axis;  // Where it is constant; not negative.
+  std::optional<int64_t> axis;  // If constant; not negative.
   int rank;                     // -1 where unknown.
 };
 

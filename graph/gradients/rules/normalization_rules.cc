@@ -120,7 +120,7 @@ void BatchStatistics(GradientContext& c, const Channels& channels, const Expr& d
 // (dy, x, scale, statistics...) -> (dx, dscale, doffset, ...). The batch's statistics are computed again from x.
 absl::Status FusedBatchNormGrad(GradientContext& c) {
   const Channels channels(c);
-  const DType type = c.input_type(2);  // That of scale; x may be half.
+  const DType type = c.input_type(2);  // The type of scale; x may be half.
   const Expr dy = Cast(c.Input(0), type), x = Cast(c.Input(1), type);
   const Exprs g = {Cast(c.dy(0), type), c.dy(1), c.dy(2)};
   if (c.Bool("is_training")) {

@@ -39,7 +39,7 @@ struct CheckReport {
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
   std::string import_problem;                  // Why tf.import_graph_def refuses the graph, though it runs; or empty.
   std::string absent_devices;                  // A sentence on nodes that request missing devices, or empty.
-  std::vector<std::string> warnings;           // Those of the load, `import_problem` and `absent_devices`.
+  std::vector<std::string> warnings;           // From the load, `import_problem` and `absent_devices`.
 
   bool graph_ok() const { return num_errors == 0; }
   bool runnable() const { return graph_ok() && missing_kernels.empty() && checkpoint.ok(); }

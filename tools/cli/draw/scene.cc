@@ -14,7 +14,7 @@ namespace sluice {
 namespace {
 
 constexpr LayoutGaps kGaps = {22, 34, 9};
-// How far a line that leads up keeps from the side of the box it passes, and how deep its turns are.
+// The distance of a line that leads up from the box it passes, and the depth of its turns.
 constexpr double kSideGap = 9, kTurn = 16;
 
 size_t Index(int32_t i) { return static_cast<size_t>(i); }

@@ -206,7 +206,7 @@ bool Inflate(absl::string_view stored, std::string* out) {
   if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
   const InflateEnd end{&stream};
   size_t written = 0;
-  char past_the_end;  // Where a stream that is too long writes.
+  char past_the_end;  // Receives the excess of a stream that is too long.
   int result = Z_OK;
   while (result == Z_OK) {
     if (stream.avail_in == 0) {

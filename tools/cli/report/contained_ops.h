@@ -22,7 +22,7 @@ class ContainedOps {
  private:
   const Graph& graph_;
   const IsWanted is_wanted_;
-  absl::flat_hash_set<std::string> functions_;  // Those that have a wanted op, or call one that has.
+  absl::flat_hash_set<std::string> functions_;  // With a wanted op, directly or through calls.
 };
 
 }  // namespace sluice

@@ -307,7 +307,7 @@ class TextRenderer {
     More(report_.devices.size());
   }
 
-  // What a MetaGraphDef adds.
+  // Shows the additional facts of a MetaGraphDef.
   void Extras() {
     if (!report_.init_ops.empty())
       absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", Printable(report_.init_ops[0]), "\n");
