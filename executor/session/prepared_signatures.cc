@@ -28,7 +28,7 @@ thread_local bool this_thread_prepares = false;
 struct PreparedSignatures::Work {
   Work(int64_t of, absl::Duration time_left) : generation(of), time(time_left) {}
 
-  // Whether a thread with that deadline may wait for this: yes if it had no more time itself, or has no deadline.
+  // Whether a thread with that deadline may wait for this: yes if it has no deadline, or not much more time than this.
   bool HasTimeFor(absl::Time deadline) const {
     return deadline == absl::InfiniteFuture() || deadline - absl::Now() <= time + time / 8;
   }

@@ -118,8 +118,8 @@ struct TrainStepOptions {
 
   RowRule rows = RowRule::kTensorFlow;
   // Above 1: gradients are added up, in variables "w/gradient_accumulator", and every accumulate_steps-th run of the
-  // update goes by their mean; other runs change nothing else. Rows count as untouched if all of their sparse gradients
-  // lack them. Counted by the variable "accumulated_steps".
+  // update goes by their mean; other runs change nothing else. A row is left alone only if all of the sparse gradients
+  // leave it alone. Counted by the variable "accumulated_steps".
   int64_t accumulate_steps = 1;
   LossScaling loss_scaling;
 
