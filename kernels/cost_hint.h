@@ -5,9 +5,9 @@
 
 namespace sluice {
 
-// How long a call takes, as far as the op alone tells: decides nothing but where nodes run before they were measured.
+// The duration of a call, judged by the op alone: only decides where nodes run until they are measured.
 enum class CostHint : uint8_t {
-  kCheap,    // Never worth a hand-over to another thread: metadata, handles, scalars.
+  kCheap,    // Never worth another thread: metadata, handles, scalars.
   kByBytes,  // Grows with the bytes of inputs and outputs (elementwise).
   kHeavy,    // Always worth it.
 };

@@ -42,12 +42,12 @@ using RealCppTypes = Join<FloatCppTypes, IntegerCppTypes>;
 using NumberCppTypes = Join<RealCppTypes, ComplexCppTypes>;
 using IndexCppTypes = TypeList<int32_t, int64_t>;
 
-// Elements that are only moved: one unsigned type per size, for kernels that copy plain elements whatever they mean.
+// For kernels that only move plain elements: one unsigned type per size.
 struct Bytes16 {
   uint64_t words[2];
 };
 
-// Calls `call(TypeTag<T>())` for the T of the list whose dtype is `dtype`. False when there is none.
+// Calls `call(TypeTag<T>())` for the T of the list whose dtype is `dtype`. Returns false if there is none.
 template <typename... Ts, typename Call>
 bool DispatchDTypeIn(TypeList<Ts...>, DType dtype, Call&& call) {
   return ((DTypeOf<Ts>::value == dtype ? (call(TypeTag<Ts>()), true) : false) || ...);

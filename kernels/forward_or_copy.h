@@ -6,10 +6,9 @@
 
 namespace sluice {
 
-// Output 0 becomes the value of input `i`: the input itself where nothing else needs its memory, else a copy. For ops
-// that, as in TensorFlow, choose or compute values and happen to change none. Unlike an Identity they must not show
-// what is written to a variable later, whose memory a read through a reference is (Note [References alias] in
-// kernels/state). RESOURCE_EXHAUSTED when there is no memory for a copy.
+// Sets output 0 to input `i`, or to a copy if anything else needs its memory. For ops that, as in TensorFlow, choose or
+// compute values and happen to change none: unlike an Identity they must not show later writes to a variable whose
+// memory the input shares (Note [References alias] in kernels/state). RESOURCE_EXHAUSTED without memory for a copy.
 absl::Status ForwardOrCopy(KernelContext& context, int i);
 
 }  // namespace sluice

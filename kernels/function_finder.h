@@ -40,15 +40,15 @@ struct FunctionAttr {
 // its own within that of the kernel: with its deadline, cancellation, threads, resources, step and observer. Its nodes
 // are in no frame. Kernels in it that keep state are those of all of its calls in the plan. Transfers in it go through
 // the rendezvous of the step: an error of such a call aborts that.
-// What waits in a function (an asynchronous kernel, a Recv) holds no thread where the call is asynchronous: a kernel
+// Nodes that wait in a function (an asynchronous kernel, a Recv) hold no thread if the call is asynchronous: a kernel
 // that may call such functions derives from AsyncKernel and uses RunAsync. Run waits on the calling thread.
-// A function that leads back to itself is refused before anything runs, and so is a chain of more than
-// LoadLimits::max_call_depth functions that kernels call out of one another, since each takes some of a thread's stack.
-// An error of a node in the function names the call path, "map/body_node": a kernel returns it as it is.
-// A function runs on the first device of its session, whatever its nodes ask for.
+// A function that calls itself, even indirectly, is refused before anything runs, and so is a chain of more than
+// LoadLimits::max_call_depth functions called from kernels, since each takes some of a thread's stack. An error of a
+// node in the function names the call path, "map/body_node": a kernel returns it as it is.
+// A function runs on the first device of its session, whatever devices its nodes request.
 
-// A function with its attrs bound, ready to be called by kernels. What it was made for need not live. Immutable;
-// thread-safe: any number of calls at once.
+// A function with its attrs bound, for kernels to call. May outlive its kernel. Immutable; thread-safe: any number of
+// calls at once.
 class CallableFunction {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
@@ -57,10 +57,9 @@ class CallableFunction {
 
   // Types of arguments and results.
   virtual const Signature& signature() const = 0;
-  // Calls the function, in the run of the kernel that `caller` is a call of. `arguments` are given up: kernels may
-  // overwrite them. Every result gets a value, whatever it had before, unless there is an error: kWrongUse where counts
-  // or dtypes of the arguments are not those of the signature, kOutputMissing where a result is dead, and those of the
-  // function's nodes.
+  // Calls the function in the run of `caller`, the calling kernel. `arguments` are consumed: kernels may overwrite
+  // them. Replaces every result, unless there is an error: kWrongUse if counts or dtypes of the arguments are not those
+  // of the signature, kOutputMissing if a result is dead, and those of the function's nodes.
   virtual absl::Status Run(const KernelContext& caller, absl::Span<Tensor> arguments,
                            absl::Span<Tensor> results) const = 0;
   // The same without waiting: calls `done` once, on any thread, perhaps before it returns. Until then it uses
@@ -74,8 +73,8 @@ class FunctionFinder {
  public:
   virtual ~FunctionFinder() = default;
 
-  // kFunctionUnknown, kAttrUnbound and others of binding; kFunctionRecursion with the chain of names; what is wrong
-  // with the body, and kernels that are missing for it.
+  // kFunctionUnknown, kAttrUnbound and others of binding; kFunctionRecursion with the chain of names; errors of the
+  // body, and of missing kernels.
   virtual absl::StatusOr<std::shared_ptr<const CallableFunction>> Find(const FunctionAttr& function) = 0;
 };
 

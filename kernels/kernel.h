@@ -1,7 +1,7 @@
 #ifndef SLUICE_KERNELS_KERNEL_H_
 #define SLUICE_KERNELS_KERNEL_H_
 
-// What an op does on a device.
+// The implementation of an op on a device.
 //
 // Note [Kernel contract]
 // A kernel is made once per plan from the attrs of its node (KernelConstruction) and then called by any number of runs
@@ -10,8 +10,8 @@
 //   1. checks shapes and values of its inputs before it touches memory (dtypes follow from the signature and need no
 //      check), with checked arithmetic on sizes (graph/base/checked_math.h);
 //   2. gets its outputs from the context: SetOutput, SetScalar, AllocateOutput, or ForwardOrAllocate to work in place;
-//   3. reports what is wrong with Error(ErrorCode::kOp...).Input(i).Found(...).Expected(...): the caller adds the
-//      node's name and op;
+//   3. reports errors by Error(ErrorCode::kOp...).Input(i).Found(...).Expected(...): the caller adds the node's name
+//      and op;
 //   4. never waits (an AsyncKernel does that), never recurses in the data, and keeps nothing of a run.
 
 #include "absl/functional/any_invocable.h"
@@ -38,10 +38,10 @@ class Kernel {
   virtual const AsyncKernel* AsAsync() const { return nullptr; }
   // The value of output 0 when it is the same in every run, or null. Then Compute need not be called.
   virtual const Tensor* ConstantValue() const { return nullptr; }
-  // What the row says, unless the kernel itself knows better.
+  // The row's hint, unless the kernel overrides it.
   virtual CostHint cost_hint() const { return row_cost_; }
 
-  // For registries, before anyone else has the kernel.
+  // For registries, before the kernel is shared.
   void SetRowCost(CostHint cost) { row_cost_ = cost; }
 
  private:
@@ -53,7 +53,7 @@ class AsyncKernel : public Kernel {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
 
-  // Begins, and calls `done` exactly once, on any thread, perhaps before it returns. `context` lives until then.
+  // Starts, and calls `done` exactly once, on any thread, perhaps before it returns. `context` lives until then.
   virtual void ComputeAsync(KernelContext& context, Done done) const = 0;
 
   // Not for asynchronous kernels: an error.

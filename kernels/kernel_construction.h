@@ -25,12 +25,12 @@ struct ArgRange {
   int count = 0;
 };
 
-// What a kernel is made from: the properties of a node, which need not be in a graph, and the device. Lives during the
-// construction only, and so may the node: kernels with state are kept for later plans of the session. A kernel keeps
-// copies of what it needs. Not thread-safe.
+// What a kernel is made from: the properties of a node, which need not be in a graph, and the device. Lives, as perhaps
+// the node, during the construction only: kernels with state are kept for later plans of the session, so a kernel
+// copies what it needs. Not thread-safe.
 class KernelConstruction {
  public:
-  // `device`, `edges` and `functions` may be null: kernels that are made for a look at a node.
+  // `device`, `edges` and `functions` may be null, for kernels that are only inspected.
   explicit KernelConstruction(const NodeProperties& node, Device* device = nullptr, EdgeTable* edges = nullptr,
                               FunctionFinder* functions = nullptr)
       : node_(node), device_(device), edges_(edges), functions_(functions) {}
@@ -45,7 +45,7 @@ class KernelConstruction {
   // References as RefType.
   int num_inputs() const { return static_cast<int>(node_.signature().inputs.size()); }
   int num_outputs() const { return static_cast<int>(node_.signature().outputs.size()); }
-  // kInvalid where there is no such input or output: lists may be empty.
+  // kInvalid if there is no such input or output: lists may be empty.
   DType input_type(int i) const { return i < num_inputs() ? node_.signature().inputs[Index(i)] : DType::kInvalid; }
   DType output_type(int i) const { return i < num_outputs() ? node_.signature().outputs[Index(i)] : DType::kInvalid; }
   // The argument called `name` in the op's schema. kHostKernel when there is none.
@@ -55,9 +55,8 @@ class KernelConstruction {
   // --- Attrs -----------------------------------------------------------------------------------------------------
   // The node's value, else the op's default; errors name node, op and attr, kAttrMissing when there is neither.
   // T: int64_t, float, bool, std::string, DType, PartialShape, Tensor, FunctionAttr, or a std::vector of these.
-  // Large tensors share the memory of the file that the graph was imported from, where their bytes are aligned there.
-  // Attrs whose names begin with '_' are not the op's: a kernel that asks for one is not shared with equal nodes, which
-  // may state another value.
+  // Large tensors share the memory of the imported file if their bytes are aligned there. Attrs whose names begin with
+  // '_' are not the op's: a kernel that reads one is not shared with equal nodes, which may have another value.
   template <typename T>
   absl::StatusOr<T> Get(absl::string_view name) const;
   // `missing` when there is neither.
@@ -68,14 +67,14 @@ class KernelConstruction {
   bool HasAttr(absl::string_view name) const;
 
   // --- Functions -------------------------------------------------------------------------------------------------
-  // The function that the attr names, to be called by the kernel as long as that lives: see Note [Functions of kernels]
-  // in function_finder.h. kFacilityMissing where there are none.
+  // Returns the function that the attr names, which the kernel may call as long as it lives: see Note [Functions of
+  // kernels] in function_runner.h. kFacilityMissing without a FunctionRunner.
   absl::StatusOr<std::shared_ptr<const CallableFunction>> Function(absl::string_view attr) const;
   // The same for functions whose names the kernel has from elsewhere.
   absl::StatusOr<std::shared_ptr<const CallableFunction>> FindFunction(const FunctionAttr& function) const;
 
   // --- What only this node knows ---------------------------------------------------------------------------------
-  // A kernel that asks is not shared with equal nodes.
+  // A kernel that calls this is not shared with equal nodes.
   const NodeProperties& node() const {
     is_of_one_node_ = true;
     return node_;
@@ -88,11 +87,11 @@ class KernelConstruction {
     is_of_one_node_ = true;
     return node_.InputIsConstant(i);
   }
-  // Whether the kernel has asked.
+  // Whether the kernel has called node() or the like.
   bool is_of_one_node() const { return is_of_one_node_; }
 
  private:
-  friend class KernelRegistry;  // Looks at the node to choose a row, which makes the kernel nobody's own.
+  friend class KernelRegistry;  // Reads the node to choose a row without making the kernel its own.
 
   static size_t Index(int i) { return static_cast<size_t>(i); }
   bool FindAttr(absl::string_view name, AttrView* value) const;

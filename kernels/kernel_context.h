@@ -18,15 +18,15 @@
 
 namespace sluice {
 
-// Ends a kernel whose run was cancelled or is too late: what it has computed so far is of no use. Thrown by ParallelFor
-// and caught where kernels are called, as std::bad_alloc is (StatusOfException in executor/node_error.h).
+// Ends a kernel whose run was cancelled or is too late: its results are not needed. Thrown by ParallelFor and caught
+// where kernels are called, as std::bad_alloc is (StatusOfException in executor/node_error.h).
 class KernelCancelled : public std::exception {
  public:
   const char* what() const noexcept override { return "the run was cancelled"; }
 };
 
-// One call of a kernel: its inputs, where its outputs go, and what the run offers. Made by the code that runs nodes and
-// reused from node to node; inputs and outputs are read and written in place (Note [Slots] in graph/value/entry.h).
+// One call of a kernel: its inputs and outputs, and the facilities of the run. Made by the code that runs nodes and
+// reused for each; inputs and outputs are read and written in place (Note [Slots] in graph/value/entry.h).
 // One thread's at a time.
 class KernelContext {
  public:
@@ -41,22 +41,21 @@ class KernelContext {
   const Tensor& input(int i) const { return input_entry(i).value(); }
   // False for inputs of transfer nodes that are dead.
   bool has_input(int i) const { return input_entry(i).has_value(); }
-  // Whether this is the last reader of input `i` and nobody else holds its buffer: it may be overwritten.
+  // Whether input `i` may be overwritten: this is its last reader, and nothing else holds its buffer.
   bool InputIsWritable(int i) const { return IsLastUse(i) && input(i).IsUniquelyOwned(); }
   // Input `i` itself: moved out when this is its last reader (input(i) has no value then), else a second handle.
   Tensor TakeInput(int i) {
     Entry& entry = input_entry(i);
     return IsLastUse(i) ? std::move(entry.value()) : Tensor(entry.value());
   }
-  // The variable that input `i`, of a reference type, refers to. Null: the input is no reference.
+  // The variable that input `i`, of a reference type, refers to. Null: the input is not a reference.
   RefCell* input_ref(int i) const { return input_entry(i).is_ref() ? input_entry(i).ref() : nullptr; }
 
   // --- Outputs ---------------------------------------------------------------------------------------------------
   int num_outputs() const { return static_cast<int>(io_->num_outputs); }
   // As declared by the signature; references as RefType.
   DType output_type(int i) const { return io_->output_types[i]; }
-  // Whether anything reads output `i`: a kernel may leave out one that nothing reads, and what it takes to compute it.
-  // Always true where that is not known.
+  // Whether anything reads output `i`: a kernel need not compute unread ones. True if unknown.
   bool IsOutputUsed(int i) const { return io_->IsOutputUsed(static_cast<uint32_t>(i)); }
   void SetOutput(int i, Tensor value) { output_entry(i).SetValue(std::move(value)); }
   template <typename T>
@@ -82,10 +81,9 @@ class KernelContext {
   // --- The run ---------------------------------------------------------------------------------------------------
   const RunContext& run() const { return *run_; }
   Allocator& allocator() const { return run_->allocator != nullptr ? *run_->allocator : HostAllocator(); }
-  // Calls `work(begin, end)` for parts that make up [0, total), on several threads where that pays: `unit_ns` is the
-  // time of one unit. In deterministic runs the parts are the same for any number of threads. Returns when all is done.
-  // Throws KernelCancelled, after all parts that began have ended, where the run was cancelled meanwhile or its
-  // deadline has passed.
+  // Calls `work(begin, end)` for parts that make up [0, total), on several threads if that pays: `unit_ns` is the time
+  // of one unit. In deterministic runs the parts are the same for any number of threads. Returns when all is done.
+  // Throws KernelCancelled, after all started parts have ended, if the run was cancelled or its deadline has passed.
   void ParallelFor(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const;
   bool IsCancelled() const;
   // Id (TensorFlow's hash) and iteration of the frame that the node runs in. 0, 0 outside of loops.
@@ -94,7 +92,7 @@ class KernelContext {
   // Whether the node runs for a dead input (transfer nodes only).
   bool is_input_dead() const { return is_input_dead_; }
 
-  // --- For those who run nodes -----------------------------------------------------------------------------------
+  // --- For the code that runs nodes ------------------------------------------------------------------------------
   void SetNode(const NodeIo& io) { io_ = &io; }
   const NodeIo& io() const { return *io_; }
   EntryTables& tables() { return tables_; }
@@ -119,7 +117,7 @@ class KernelContext {
     return operand.table() == Operand::Table::kSlots && tables_.at(operand).uses() == 1;
   }
 
-  // ParallelFor without a look at the cancellation.
+  // ParallelFor without checking the cancellation.
   void Share(int64_t total, double unit_ns, absl::FunctionRef<void(int64_t, int64_t)> work) const;
 
   const RunContext* run_;

@@ -26,32 +26,32 @@ namespace sluice {
 
 // The row that a node's kernel is made from.
 struct KernelChoice {
-  const KernelRow* row = nullptr;  // Null: there is none. Lives as long as the registry.
-  bool is_of_host = false;         // Of KernelRegistry::Add, not of a table.
+  const KernelRow* row = nullptr;  // Null: none. Lives as long as the registry.
+  bool is_of_host = false;         // Added by KernelRegistry::Add, not from a table.
 };
 
-// Which kernels there are: see Note [Kernel rows]. Tables are kept as spans and indexed when the first kernel is asked
-// for. Thread-safe; rows that are added are seen by plans made afterwards.
+// The known kernels: see Note [Kernel rows]. Tables are kept as spans and indexed on first use. Thread-safe; plans see
+// rows that were added before them.
 class KernelRegistry : public KernelCatalog {
  public:
   KernelRegistry() = default;
 
   // `rows` live as long as the registry.
   void AddTable(absl::Span<const KernelRow> rows) ABSL_LOCKS_EXCLUDED(mu_);
-  // A kernel of the host or of a plug-in; it goes before those of tables. kHostKernel when it and another such row are
-  // for the same nodes.
+  // Adds a kernel of the host or of a plug-in, which precedes those of tables. kHostKernel if it and another such row
+  // are for the same nodes.
   absl::Status Add(OwnedKernelRow row) ABSL_LOCKS_EXCLUDED(mu_);
-  // What Add would say of `rows`, one after another. Nothing is added.
+  // Returns the error of adding `rows` one after another. Adds nothing.
   absl::Status CheckAdd(absl::Span<const OwnedKernelRow> rows) const ABSL_LOCKS_EXCLUDED(mu_);
 
   // The row for this node.
   KernelChoice Choose(const NodeProperties& node, DeviceKind device) const ABSL_LOCKS_EXCLUDED(mu_);
-  // kNoKernel naming op, types and device when there is none; or what the factory says, with node and op.
+  // kNoKernel, naming op, types and device, if there is none; else the factory's error, with node and op.
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const KernelConstruction& construction, DeviceKind device) const;
-  // The same for callers that know what Choose said of the node.
+  // The same with the result of Choose.
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const KernelConstruction& construction, DeviceKind device,
                                                  const KernelChoice& choice) const;
-  // Whether equal nodes of `op` may share a kernel: as far as its row and its op tell (see Sharing).
+  // Whether equal nodes of `op` may share a kernel, judging by row and op (see Sharing).
   static bool MayBeShared(const OpSchema& op, const KernelChoice& choice);
   // Whether there is a row for some nodes of `op`.
   bool HasRows(absl::string_view op) const ABSL_LOCKS_EXCLUDED(mu_);
@@ -60,10 +60,10 @@ class KernelRegistry : public KernelCatalog {
   // The rows that were added for `op`, in the order in which they are considered. They live as long as the registry.
   std::vector<const OwnedKernelRow*> HostRowsOf(absl::string_view op) const ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Grows with each table and row that is added: after that, Choose may say something else.
+  // Grows with each added table and row, which may change the results of Choose.
   int64_t version() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  // KernelCatalog. Ops that the propagators carry out themselves (control flow, NoOp) count as everywhere.
+  // KernelCatalog. True for ops that the propagators carry out themselves (control flow, NoOp).
   bool HasKernel(const Graph& graph, NodeId id, absl::string_view device_type) const override;
   bool TakesInputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const override;
   bool GivesOutputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const override;
@@ -81,19 +81,19 @@ class KernelRegistry : public KernelCatalog {
 
   mutable Mutex mu_;
   std::vector<absl::Span<const KernelRow>> tables_ ABSL_GUARDED_BY(mu_);
-  // Rows that are added, by op, each op's in the order in which they are considered. None ever goes. Not in the index:
-  // a host may add many, one between any two plans.
+  // Added rows, by op, each op's in the order in which they are considered. Never removed. Not in the index: a host may
+  // add many, one between any two plans.
   std::map<std::string, HostRows, std::less<>> host_rows_ ABSL_GUARDED_BY(mu_);
   // Spares registries without such rows the lock. Release and acquire: a thread that sees it finds the row.
   std::atomic<bool> has_host_rows_{false};
-  // Every index that was in use: threads may still look into an earlier one.
+  // Every index so far: threads may still read an earlier one.
   mutable std::vector<std::unique_ptr<const Index>> indexes_ ABSL_GUARDED_BY(mu_);
   // Null after a table was added. Release and acquire: publishes the index.
   mutable std::atomic<const Index*> index_{nullptr};
 };
 
-// Whether ops of this class get no kernel from a KernelSet: the propagators carry NoOp and control flow out themselves,
-// and the executor makes those of GradSum.
+// Whether ops of this class get no kernel from a KernelSet: the propagators carry out NoOp and control flow, and the
+// executor makes those of GradSum.
 bool NeedsNoKernel(OpClass op_class);
 
 }  // namespace sluice

@@ -4,8 +4,8 @@
 // The rows of kernel tables.
 //
 // Note [Kernel rows]
-// A row says for which nodes there is a kernel, what the rest of the program must know of it, and how it is made. Rows
-// are constants in tables, one table a family, which a registry holds as spans:
+// A row states which nodes a kernel is for, its facts for the rest of the program, and how it is made. Rows are
+// constants in tables, one table a family, which a registry holds as spans:
 //
 //   constexpr KernelRow kRows[] = {
 //       KernelRow("Size", &Call<ComputeSize>).Cheap(),
@@ -15,10 +15,10 @@
 // Kernels of host programs and of plug-ins are rows too, made at run time (owned_kernel_row.h).
 //  1. A row is for the nodes of its op, on devices of its kind, whose attrs satisfy all of its constraints.
 //  2. Of several such rows a host's go first, then those with the label that the node states (attr "_kernel"), then the
-//     higher priority. What is left must be one row: a table test finds rows that overlap.
+//     higher priority. Only one row may remain: a table test finds rows that overlap.
 //  3. Arguments are named as in the op's schema; a list is one argument.
 //  4. Equal nodes (op, types, attrs) share a kernel unless the op keeps state that is not behind a handle, or the
-//     kernel was made from what its node alone knows (KernelConstruction::is_of_one_node). See Sharing.
+//     kernel depends on its own node (KernelConstruction::is_of_one_node). See Sharing.
 
 #include <array>
 #include <cstddef>
@@ -37,8 +37,7 @@ namespace sluice {
 class Kernel;
 class KernelConstruction;
 
-// How a kernel is made: a function, and for kernels that are known at run time only the data that it works on. The data
-// must outlive the row.
+// Makes a kernel: a function and, for kernels added at run time, its data, which must outlive the row.
 class KernelFactory {
  public:
   using Plain = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const KernelConstruction& construction);
@@ -64,7 +63,7 @@ struct TypeConstraint {
   DTypeSet types = kAllTypes;
 };
 
-// Which nodes get one kernel object together.
+// Which nodes share a kernel object.
 enum class Sharing : uint8_t {
   kBySchema,    // Equal nodes, if the op is not stateful or its state is behind a handle or reference among its inputs.
   kEqualNodes,  // Equal nodes: the op is stateful, but its kernels keep nothing.
@@ -73,7 +72,7 @@ enum class Sharing : uint8_t {
 
 namespace kernel_row_internal {
 
-// Up to kFew values in place; more, or those of another owner, where a span says.
+// Up to kFew values in place; more, or another owner's, as a span.
 template <typename T, size_t kFew>
 class RowList {
  public:
@@ -94,8 +93,8 @@ class RowList {
 
 }  // namespace kernel_row_internal
 
-// One row; see Note [Kernel rows]. A constant that borrows its texts and data. The changes give the row itself back, so
-// that they can be written one after another.
+// One row; see Note [Kernel rows]. A constant that borrows its texts and data. Setters return the row, so that they can
+// be chained.
 class KernelRow {
  public:
   constexpr KernelRow(absl::string_view op, KernelFactory factory) : op_(op), factory_(factory) {}
@@ -165,11 +164,11 @@ class KernelRow {
   constexpr absl::string_view label() const { return label_; }
   constexpr absl::Span<const absl::string_view> host_inputs() const { return host_inputs_.view(); }
   constexpr absl::Span<const absl::string_view> host_outputs() const { return host_outputs_.view(); }
-  // Of kernels that do not know better (Kernel::cost_hint).
+  // For kernels that do not override Kernel::cost_hint.
   constexpr CostHint cost() const { return cost_; }
   constexpr Sharing sharing() const { return sharing_; }
 
-  // The dtypes that the row allows for `attr`: all where it says nothing.
+  // The dtypes that the row allows for `attr`: all if it has no constraint.
   DTypeSet TypesOf(absl::string_view attr) const;
 
  private:
@@ -185,8 +184,7 @@ class KernelRow {
   int8_t priority_ = 0;
 };
 
-// Whether there may be a node that both rows are for with equal right: same op, device, label and priority, and no
-// attr whose dtypes tell them apart.
+// Whether some node may match both rows equally: same op, device, label and priority, and no attr with disjoint dtypes.
 bool Overlap(const KernelRow& a, const KernelRow& b);
 
 }  // namespace sluice

@@ -11,9 +11,9 @@
 
 namespace sluice {
 
-// What a kernel of a device that works on its own needs of a call: the stream that it launches on, and memory of either
-// kind. Inputs and outputs that its row names (HostInput, HostOutput), strings and handles are in host memory; all
-// others are not, and their pointers are for the device alone. Tensors without elements may have no memory.
+// What a kernel of a device with streams needs of a call: the stream that it launches on, and memory of either kind.
+// Inputs and outputs that its row names (HostInput, HostOutput), strings and handles are in host memory; all others are
+// not, and their pointers are for the device alone. Tensors without elements may have no memory.
 //
 //   absl::Status Compute(KernelContext& context) const override {
 //     const Launch launch(context);
@@ -21,9 +21,9 @@ namespace sluice {
 //     return QueueAdd(launch.stream(), context.input(0).raw_data(), context.input(1).raw_data(), ...);
 //   }
 //
-// Inputs may go when Compute returns, and so may temporary tensors: whatever gets their memory comes later on the
-// stream. Where all outputs of a kernel are on the host, KernelContext's own methods give host memory, so that kernels
-// which only look at shapes, or hand values on, are those of the CPU.
+// Inputs and temporary tensors may be freed when Compute returns: their memory is reused later on the stream only. If
+// all outputs of a kernel are on the host, KernelContext's own methods give host memory, so that kernels that only read
+// shapes or pass values on are those of the CPU.
 // Lives as long as the call.
 class Launch {
  public:

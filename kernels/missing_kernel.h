@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// kNoKernel for a node that `registry` has no kernel for on devices of this type ("CPU"): says whether the op is
-// missing or only these dtypes.
+// kNoKernel for a node without a kernel in `registry` for devices of this type ("CPU"): says whether the op is missing
+// or only these dtypes.
 absl::Status MissingKernel(const KernelRegistry& registry, const NodeProperties& node, absl::string_view device_type);
 
 }  // namespace sluice

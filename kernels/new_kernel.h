@@ -1,8 +1,8 @@
 #ifndef SLUICE_KERNELS_NEW_KERNEL_H_
 #define SLUICE_KERNELS_NEW_KERNEL_H_
 
-// The factories of rows. Where none of them fits, write a function of the same form; kernels that are chosen by dtype
-// have theirs in new_by_type.h.
+// The factories of rows. If none of them fits, write a function of the same form; for kernels chosen by dtype see
+// new_by_type.h.
 //
 //   &New<K>                K::Make(construction) where K has that, else K()
 //   &NewWith<K, Read>      K(value) for the value that Read(construction) gives, or its error
@@ -26,7 +26,7 @@ struct HasMake : std::false_type {};
 template <typename K>
 struct HasMake<K, std::void_t<decltype(K::Make(std::declval<const KernelConstruction&>()))>> : std::true_type {};
 
-// A kernel that needs no attr: one function, which keeps nothing, so that it is thread-safe as kernels are.
+// A kernel without attrs: one function, stateless and so thread-safe.
 template <absl::Status (*kCompute)(KernelContext& context)>
 class FunctionKernel final : public Kernel {
  public:

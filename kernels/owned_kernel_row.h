@@ -25,7 +25,7 @@ using KernelFunction = absl::AnyInvocable<absl::StatusOr<std::unique_ptr<Kernel>
 // A value that can be moved. Not thread-safe.
 class OwnedKernelRow {
  public:
-  // What a function captures may be another for each call: by default each node gets a kernel of its own.
+  // Captured state may differ from call to call: by default each node gets a kernel of its own.
   OwnedKernelRow(absl::string_view op, KernelFunction make);
   // `owner` keeps the factory's data alive, and with it the library that holds its code; may be null.
   OwnedKernelRow(absl::string_view op, KernelFactory factory, std::shared_ptr<const void> owner);
@@ -42,7 +42,7 @@ class OwnedKernelRow {
   OwnedKernelRow& Shared(Sharing sharing) &;
   OwnedKernelRow& Priority(int8_t priority) &;
   OwnedKernelRow& Label(absl::string_view label) &;
-  // Who has made the row, in words: for messages and lists of ops. Empty means "the host program".
+  // The origin of the row, for messages and lists of ops. Empty means "the host program".
   OwnedKernelRow& From(absl::string_view origin) &;
   OwnedKernelRow&& On(DeviceKind device) && { return std::move(On(device)); }
   OwnedKernelRow&& Types(absl::string_view attr, DTypeSet types) && { return std::move(Types(attr, types)); }

@@ -20,17 +20,17 @@ class StepContainer;
 class TaskRunner;
 class TensorStore;
 
-// What the kernels of one run may use: the one record of a run. Whoever starts a run fills it in as the base of
-// Executor::Args, the executor adds the device's facts, and kernels, and the runs that they start, read it.
+// The facilities of one run. The caller of a run fills them in as the base of Executor::Args, the executor adds the
+// device's facts, and kernels, and the runs that they start, read them.
 // Every pointer may be null; a kernel that needs it then fails with kFacilityMissing. Borrowed: all of it outlives the
 // run.
 struct RunContext {
   StepId step_id;  // Unique in the process; the same for all executors of one step.
-  // The executor's, whatever its caller writes here: the device and its state.
+  // The device and its state. Set by the executor, which ignores its caller's value.
   Device* device = nullptr;
   ResourceManager* resources = nullptr;
-  // For outputs; null in Executor::Args: the device's, and where there is none, HostAllocator(). What is made in the
-  // run may live on in resources and under handles: it outlives those, and not only the run.
+  // For outputs; null in Executor::Args: the device's, and where there is none, HostAllocator(). Must outlive the run,
+  // as tensors live on in resources and under handles.
   Allocator* allocator = nullptr;
   TaskRunner* task_runner = nullptr;  // For work inside one kernel; the calling thread alone when null.
   StepContainer* step_container = nullptr;
@@ -39,15 +39,14 @@ struct RunContext {
   CancellationManager* cancellation = nullptr;
   SessionState* session_state = nullptr;
   TensorStore* tensor_store = nullptr;
-  NodeObserver* observer = nullptr;               // Hears of every kernel call.
+  NodeObserver* observer = nullptr;               // Sees every kernel call.
   const SluiceGemmPlugin* gemm_plugin = nullptr;  // For products of floats; our own loops when null.
-  // By the wall clock. A run whose deadline has passed before it was over ends with kDeadline, though its last kernel
-  // may have succeeded.
+  // By the wall clock. A run that ends after its deadline fails with kDeadline, even if its last kernel succeeded.
   absl::Time deadline = absl::InfiniteFuture();
   bool deterministic = false;  // The same bits whatever the number of threads.
-  // False: `cancellation` is not the step's alone, but a session's, say. It ends the run, and errors leave it as it is,
-  // those of runs included that a kernel starts with this record; an executor that has to cancel what is left of a run
-  // uses a manager of its own below it.
+  // False: `cancellation` is shared (a session's, say). It ends the run, but errors of the run, or of runs that a
+  // kernel starts with this record, do not cancel it; an executor that must cancel the rest of a run uses a child
+  // manager.
   bool cancel_on_error = true;
 };
 

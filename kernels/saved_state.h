@@ -5,18 +5,17 @@
 
 namespace sluice {
 
-// What a kernel that keeps state from run to run, other than a generator (kernels/random/seeded_generator.h), adds to
-// its class, so that checkpoints can hold this state: found by type among the kernels of a session
-// (executor/session/generator_states.h). Thread-safe, as kernels are: a run may be under way. State in resources
-// (variables, tables, queues) is not saved in this way.
+// Base of kernels that keep state from run to run, other than a generator (kernels/random/seeded_generator.h), so that
+// checkpoints can hold it: found by type among the kernels of a session (executor/session/generator_states.h).
+// Thread-safe, as kernels are, even during a run. Not for state in resources (variables, tables, queues).
 class SavedState {
  public:
   virtual ~SavedState() = default;
 
   // The state as a small tensor.
   virtual Tensor SaveState() const = 0;
-  // Continues from what SaveState has given, perhaps in another process. Returns false, and keeps the present state,
-  // where `saved` is not a state of such a kernel.
+  // Continues from the result of SaveState, perhaps of another process. Returns false, keeping the present state, if
+  // `saved` is not a state of such a kernel.
   virtual bool RestoreState(const Tensor& saved) const = 0;
 };
 

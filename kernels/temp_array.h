@@ -22,7 +22,7 @@ class TempArray {
   static_assert(std::is_trivially_copyable<T>::value && alignof(T) <= 16, "plain elements only");
 
   TempArray() = default;
-  // kOutOfMemory when there is not as much, or it cannot even be counted. REQUIRES: size >= 0.
+  // kOutOfMemory if memory is short or the size overflows. REQUIRES: size >= 0.
   static absl::StatusOr<TempArray> Make(KernelContext& context, int64_t size) {
     TempArray made;
     SLUICE_ASSIGN_OR_RETURN(made.memory_, AllocateTempBytes(context, size, sizeof(T)));

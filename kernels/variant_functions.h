@@ -1,8 +1,8 @@
 #ifndef SLUICE_KERNELS_VARIANT_FUNCTIONS_H_
 #define SLUICE_KERNELS_VARIANT_FUNCTIONS_H_
 
-// What kernels do with the values of variants whose types they do not know: add them (AddN) and make zeros of their
-// kind (ZerosLike), as gradients through lists need.
+// Functions on variants of types that kernels do not know: add them (AddN) and make zeros of their kind (ZerosLike), as
+// gradients through lists need.
 
 #include <functional>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-// The functions of one type of values. They are called from any thread, inside of a kernel of the run that `context` is
-// of; an error, or what they throw, is the kernel's.
+// The functions of one type of values. Called from any thread, inside of a kernel of `context`'s run, which fails with
+// their error or exception.
 struct VariantFunctions {
   std::string type_name;  // VariantObject::type_name of the values.
   // a + b, both of this type. Null: cannot be added.
@@ -25,12 +25,12 @@ struct VariantFunctions {
   std::function<absl::StatusOr<Variant>(const KernelContext& context, const VariantObject& value)> zeros_like;
 };
 
-// Gives a type its functions, for all sessions of the process, as type names are names in files. kHostKernel when it
-// has some already, or no name. They are kept for ever. Thread-safe.
+// Registers the functions of a type, for ever and for all sessions of the process. kHostKernel if it has some already,
+// or no name. Thread-safe.
 absl::Status AddVariantFunctions(VariantFunctions functions);
 
-// a + b. kOpBroken (INTERNAL, as TensorFlow says it) for no value at all, for values of two types, and for a type that
-// cannot be added.
+// a + b. kOpBroken (INTERNAL, as in TensorFlow) for missing values, values of two types, and types that cannot be
+// added.
 absl::StatusOr<Variant> AddVariants(const KernelContext& context, const Variant& a, const Variant& b);
 // The same for a zero of the kind of `value`.
 absl::StatusOr<Variant> ZerosLikeVariant(const KernelContext& context, const Variant& value);

@@ -12,12 +12,12 @@
 namespace sluice {
 
 // Scratch memory that a kernel keeps from one call to the next: a member of the kernel. Two calls at the same time
-// never have the same memory: one of them gets its own. Keeps one piece, of kMaxKeptBytes at most, and only memory of
-// the host's or the device's own allocator, which outlives kernels; that of a run's own may not. Thread-safe.
+// never share memory: one of them gets its own. Keeps one piece, of kMaxKeptBytes at most, and only memory of the
+// host's or the device's allocator, which outlives kernels, as a run's own may not. Thread-safe.
 //
-// Kernels that are called one after the other need one piece, not one each: where a keeper has none that is large
-// enough, it takes one from another keeper with the same allocator, which loses it. All keepers of the process together
-// hold at most kMaxPieces pieces of kMaxBytesInAll; the oldest go first.
+// Kernels that run one after the other can share one piece: a keeper without a large enough piece takes that of another
+// keeper with the same allocator. All keepers of the process together hold at most kMaxPieces pieces of kMaxBytesInAll;
+// the oldest go first.
 class ScratchKeeper {
  public:
   static constexpr size_t kMaxKeptBytes = size_t{4} << 20;
@@ -34,18 +34,18 @@ class ScratchKeeper {
 
  private:
   friend class WorkerScratch;
-  // All that keep something.
+  // All keepers with a piece.
   class Keepers;
 
-  // What is kept here or by another keeper, if it comes from `allocator` and has as many bytes; else without a value.
+  // Takes a piece of this or another keeper, if it comes from `allocator` and is large enough; else returns no value.
   Tensor Take(const Allocator& allocator, size_t bytes);
-  // Keeps `memory`, or frees it, whichever of the two at hand is smaller.
+  // Keeps the larger of `memory` and the kept piece, and frees the other.
   void Give(Tensor memory, const Allocator& allocator) noexcept;
 
   // All guarded by the lock of Keepers.
   Tensor kept_;
   const Allocator* allocator_ = nullptr;  // Of kept_.
-  // While something is kept: the keepers that got theirs just before and after this one.
+  // While something is kept: the keepers in order of the age of their pieces.
   ScratchKeeper* older_ = nullptr;
   ScratchKeeper* newer_ = nullptr;
 };
@@ -55,7 +55,7 @@ class ScratchKeeper {
 class WorkerScratch {
  public:
   // For min(workers.count(), num_shards) workers, from the run's allocator. `keeper` (may be null) must outlive this.
-  // kOutOfMemory when there is not as much, or it cannot even be counted. REQUIRES: bytes_per_worker >= 0.
+  // kOutOfMemory if memory is short or the size overflows. REQUIRES: bytes_per_worker >= 0.
   static absl::StatusOr<WorkerScratch> Make(const Workers& workers, int64_t num_shards, int64_t bytes_per_worker,
                                             ScratchKeeper* keeper);
   WorkerScratch(WorkerScratch&& other) noexcept

@@ -24,14 +24,13 @@ class TaskRunner;
 //     return Convolve(shard, scratch.of(worker));
 //   });
 //
-//   1. The first failure counts, by the order of the shards and not by the clock: the shards before the first one that
-//      fails always run, those after it are left out as far as they have not begun. So the error does not depend on the
-//      number of threads.
-//   2. An exception is a failure like a status. It is rethrown on the calling thread, and what has become of it is the
-//      node's status then, as for any exception of a kernel.
-//   3. The run's cancellation and deadline are looked at between shards (short ones: every 20 us or so, others: before
-//      each): the call ends soon, with kRunCancelled or kDeadline. A failure comes before these.
-//   4. All that was begun has ended when the call returns. A thread inside a shard runs nothing but shards of calls
+//   1. The first failure by the order of shards, not by time, is returned: shards before it always run, those after it
+//      are skipped unless they have begun. So the error does not depend on the number of threads.
+//   2. An exception is a failure like a status. It is rethrown on the calling thread, and becomes the node's status, as
+//      any exception of a kernel.
+//   3. The run's cancellation and deadline are polled between shards (short ones: every 20 us or so, others: before
+//      each): the call ends soon, with kRunCancelled or kDeadline. A failure takes precedence.
+//   4. All started shards have ended when the call returns. A thread inside a shard runs nothing but shards of calls
 //      that it makes there itself, so that a lock may be held around a call.
 //   5. Worker indices are small and dense: at most min(count(), shards) of them are in use at a time, each by one
 //      thread, and what one shard wrote under an index is seen by the next shard under that index. Results must not
@@ -44,18 +43,18 @@ class TaskRunner;
 // A small value; borrows what the RunContext names. Thread-safe.
 class Workers {
  public:
-  // For shards whose time is not known: each is worth a thread.
+  // For shards of unknown time: each is worth a thread.
   static constexpr double kUnknownNs = 1e6;
-  // More threads than this are not told apart: those beyond wait for an index.
+  // The bound of worker indices; further threads wait for one.
   static constexpr int kMaxCount = 1024;
 
-  // Those of a run.
+  // The workers of a run.
   explicit Workers(const RunContext& run);
-  // Those of `runner`, which nothing stops. Null: the calling thread alone.
+  // The workers of `runner`, without cancellation. Null: the calling thread alone.
   explicit Workers(TaskRunner* runner);
 
-  // How many threads work at once, the calling one included; worker indices are below. At least 1. Asked of the runner
-  // once: memory is made for so many, and a host's runner may have more threads by the time that the shards begin.
+  // How many threads work at once, the calling one included; worker indices are below. At least 1. Read from the runner
+  // once: memory is made for so many, though a host's runner may have more threads later.
   int count() const { return count_; }
   // Whether equal work must be cut equally whatever count() is.
   bool deterministic() const { return deterministic_; }
@@ -74,12 +73,12 @@ class Workers {
   absl::Status ForEachPart(int64_t total, double unit_ns,
                            absl::FunctionRef<absl::Status(int64_t begin, int64_t end)> work) const;
 
-  // OK, or why the run must stop: kRunCancelled or kDeadline. For loops that last longer than a shard should. What the
-  // run was cancelled for is no error of the node's that polls: the executor puts it in the place of kRunCancelled.
+  // OK, or why the run must stop: kRunCancelled or kDeadline. For loops that last longer than a shard should. The cause
+  // of a cancellation is not the polling node's error: the executor replaces kRunCancelled by it.
   absl::Status Poll() const;
-  // The same, as an answer that costs no memory.
+  // The same, without allocating.
   bool MustStop() const;
-  // What Poll says where MustStop() was true: never OK, though the clock may have been put back meanwhile.
+  // Poll after MustStop() was true: never OK, even if the clock was put back meanwhile.
   absl::Status WhyStopped() const;
 
   // Whether the calling thread is in a shard or part of some Workers.

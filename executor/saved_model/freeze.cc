@@ -28,8 +28,8 @@
 namespace sluice {
 namespace {
 
-// By node, for nodes whose outputs `fetches` name ("call:1"): how many leading outputs cover these. Not those that are
-// fetched as nodes ("call"), and with all of their outputs.
+// By node whose outputs `fetches` name ("call:1"): how many leading outputs cover these. Leaves out nodes fetched as
+// such ("call"), which keep all outputs.
 std::map<absl::string_view, int32_t> OutputsFetched(const std::vector<std::string>& fetches) {
   std::map<absl::string_view, int32_t> outputs;
   for (const std::string& fetch : fetches) {
@@ -41,8 +41,8 @@ std::map<absl::string_view, int32_t> OutputsFetched(const std::vector<std::strin
   return outputs;
 }
 
-// Leaves `id`, an IdentityN that stands for a call, its first `count` outputs, and what of the call has run for its
-// effect (control results): the others' values are then not needed.
+// Keeps the first `count` outputs of `id`, an IdentityN in the place of a call, and the call's control results; the
+// values of the other outputs are then not needed.
 absl::Status KeepFirstOutputs(Graph& graph, NodeId id, size_t count) {
   const std::vector<Output> all(graph.inputs(id).begin(), graph.inputs(id).end());
   NodeSpec spec;
@@ -50,7 +50,7 @@ absl::Status KeepFirstOutputs(Graph& graph, NodeId id, size_t count) {
   const auto reads = [](absl::Span<const Output> inputs, NodeId node) {
     return std::any_of(inputs.begin(), inputs.end(), [node](const Output& input) { return input.node == node; });
   };
-  // One NoOp stands for all that has run.
+  // One NoOp collects all control results.
   for (const Output& control : graph.all_inputs(id).subspan(all.size())) {
     const bool is_group = graph.Is(control.node, "NoOp");
     for (const Output& done : is_group ? graph.all_inputs(control.node) : absl::Span<const Output>(&control, 1)) {
@@ -68,15 +68,14 @@ absl::Status KeepFirstOutputs(Graph& graph, NodeId id, size_t count) {
   return graph.AddNode(spec).status();
 }
 
-// Whether `id` gives the handle of a variable whenever it runs, and it runs at once: a VarHandleOp, or what hands it
-// on.
+// Whether `id` always gives the handle of a variable, and at once: a VarHandleOp, or a node that passes it on.
 bool GivesHandle(const Graph& graph, NodeId id) {
   while (graph.Is(id, "Identity") && graph.all_inputs(id).size() == 1) id = graph.inputs(id)[0].node;
   return graph.Is(id, "VarHandleOp");
 }
 
-// Nodes wait for handles no more. A body waits for all arguments of its call: with those that it does not read, all of
-// a variable's value would stay.
+// Removes control edges from handles. A body waits for all arguments of its call: a variable that it does not read
+// would stay, with its value.
 absl::Status DropWaitsForHandles(Graph& graph) {
   for (const NodeId id : graph.Nodes()) {
     const absl::Span<const Output> all = graph.all_inputs(id);
@@ -90,7 +89,7 @@ absl::Status DropWaitsForHandles(Graph& graph) {
   return absl::OkStatus();
 }
 
-// What `fetches` need, without calls of functions.
+// Returns the graph that `fetches` need, with all calls of functions inlined.
 absl::StatusOr<Graph> InlinedGraph(const Graph& graph, const std::vector<std::string>& fetches,
                                    const LoadLimits& limits) {
   SLUICE_ASSIGN_OR_RETURN(Graph pruned, PruneToNames(graph, fetches));
@@ -111,7 +110,7 @@ absl::StatusOr<Graph> InlinedGraph(const Graph& graph, const std::vector<std::st
   return PruneToNames(pruned, fetches);
 }
 
-// The values that the variables of these names have in a model that is ready.
+// Returns the values of these variables in the initialised model.
 absl::StatusOr<std::vector<Tensor>> ValuesOf(const LoadedGraph& model, const std::vector<std::string>& variables,
                                              const SessionOptions& options, const std::string& restore) {
   Graph graph = model.graph;

@@ -16,15 +16,16 @@ namespace sluice {
 // that came from elsewhere.
 std::string ModelDirectory(const LoadedGraph& model);
 
-// Whether the model has nodes that read its variables from a checkpoint: those that its file names as saver, else those
-// that tf.train.Saver makes (save/restore_all).
+// Whether the model has nodes that read its variables from a checkpoint: the saver that its file names, else that of
+// tf.train.Saver (save/restore_all).
 bool HasSaver(const LoadedGraph& model);
 
 // The prefix of the checkpoint that holds the trained values of the model's variables: variables/ of a SavedModel, or
 // X.index, or X in the first form, beside the MetaGraph X.meta. Empty if there is none.
 std::string TrainedValuesPrefix(const LoadedGraph& model);
 
-// The prefix that `path` means: of a directory the newest checkpoint that its file `checkpoint` names, else itself.
+// Returns the prefix that `path` means: for a directory the newest checkpoint that its file `checkpoint` names, else
+// itself.
 absl::StatusOr<std::string> CheckpointPrefix(const std::string& path);
 
 // Runs the nodes of the model that read its variables from the checkpoint at `prefix`, and fills the variables that
@@ -32,18 +33,18 @@ absl::StatusOr<std::string> CheckpointPrefix(const std::string& path);
 absl::Status RestoreVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                               const CallOptions& options);
 
-// The same for writing; the file `checkpoint` beside it names it as the newest then.
+// Writes a checkpoint likewise, and names it as the newest in the file `checkpoint` beside it.
 absl::Status SaveVariables(Session& session, const LoadedGraph& model, const std::string& prefix,
                            const CallOptions& options);
 
-// Where the file of an asset is. kPathEscape for one that is named by a path out of the model's directory.
+// Returns the path of an asset's file. kPathEscape if that leads out of the model's directory.
 absl::StatusOr<std::string> AssetPath(const LoadedGraph& model, const ModelAsset& asset);
 
 // Runs the init op of a SavedModel, which reads the files of its assets, if it has one. kPathEscape for an asset that
 // is named by a path out of the model's directory.
 absl::Status RunModelInit(Session& session, const LoadedGraph& model, const CallOptions& options);
 
-// All that makes a loaded SavedModel ready: its trained values, then its init op.
+// Makes a loaded SavedModel ready: restores its trained values, then runs its init op.
 absl::Status InitialiseModel(Session& session, const LoadedGraph& model, const CallOptions& options = {});
 
 }  // namespace sluice

@@ -15,7 +15,7 @@ struct Child {
   absl::string_view name;
 };
 
-// Those of the message SavedObject or TrackableObject: field 1 of both is the same message.
+// Reads the children from a message SavedObject or TrackableObject: field 1 of both is the same message.
 std::vector<Child> ChildrenOf(absl::string_view object) {
   std::vector<Child> children;
   for (const absl::string_view reference : MessagesOf(object, 1)) {
@@ -75,7 +75,7 @@ void ObjectGraph::Match(absl::string_view stored) {
   const std::vector<absl::string_view> twins = MessagesOf(stored, 1);
   keys_.assign(objects_.size(), absl::string_view());
   if (objects_.empty() || twins.empty()) return;
-  // Each object is looked at once, of either side: circles end, and many ways to one object cost no more than one.
+  // Visit each object of either side once, so that circles end and many ways to one object cost no more than one.
   std::vector<bool> has_twin(objects_.size()), is_twin(twins.size());
   std::vector<std::pair<int32_t, int32_t>> pairs;
   const auto add = [&](int32_t object, int32_t twin) {

@@ -63,7 +63,7 @@ absl::StatusOr<NamedTensors> OpenModel::Call(absl::string_view signature, const 
 
 absl::StatusOr<OpenModel> OpenSavedModel(const std::string& directory, const OpenModelOptions& options) {
   LoadOptions load = options.load;
-  load.check_signatures = false;  // Session::Run says what is wrong with one that is called.
+  load.check_signatures = false;  // Session::Run reports what is wrong with those that are called.
   SLUICE_ASSIGN_OR_RETURN(SavedModel model, LoadSavedModel(directory, std::move(load)));
   OpenModel open;
   open.loaded = std::make_shared<const LoadedGraph>(std::move(model.loaded));

@@ -28,8 +28,8 @@ struct OpenModel {
   std::shared_ptr<const LoadedGraph> loaded;
   std::unique_ptr<Session> session;
 
-  // One call of a signature: arguments and results by the names that the signature gives them. All results.
-  // kSavedModelSignatureUnknown, kFeedUnknown for an argument that it does not have; the errors of Session::Run.
+  // Calls a signature with arguments, and returns all results, by the signature's names. kSavedModelSignatureUnknown;
+  // kFeedUnknown for an argument that it does not have; the errors of Session::Run.
   absl::StatusOr<NamedTensors> Call(absl::string_view signature, const NamedTensors& arguments,
                                     const CallOptions& options = {}) const;
 };

@@ -69,7 +69,7 @@ std::vector<NodeId> HandlesLeft(const Graph& graph, NodeId restore) {
   return left;
 }
 
-// By handle: the object that a concrete function has captured where a node hands it over.
+// By handle that a node passes to a concrete function: the captured object.
 HashMap<NodeId, int32_t> CapturedObjects(const Graph& graph, const ObjectGraph& objects) {
   HashMap<NodeId, int32_t> captured;
   for (const NodeId id : graph.Nodes()) {
@@ -137,7 +137,7 @@ absl::StatusOr<std::vector<Fill>> PlanFills(const Graph& graph, NodeId restore, 
 
 using Attrs = std::vector<std::pair<absl::string_view, AttrValue>>;
 
-// The GraphDef of what fills variables: nodes whose names begin with `name`, that of the last, which runs all.
+// Builds the GraphDef that fills variables: the names of its nodes begin with `name`, that of the last, which runs all.
 class FillNodes {
  public:
   explicit FillNodes(std::string name) : name_(std::move(name)), writer_(&bytes_) {}
@@ -200,7 +200,7 @@ class FillNodes {
   WireWriter writer_;
 };
 
-// A name that equal fills share: a session that is restored over and over gets its nodes once.
+// Returns a name that equal fills share, so that a session that is restored repeatedly gets the nodes once.
 std::string NameFor(const std::vector<Fill>& fills) {
   std::string plan;
   for (const Fill& fill : fills) {
@@ -209,8 +209,8 @@ std::string NameFor(const std::vector<Fill>& fills) {
   return absl::StrCat("restore_by_objects_", absl::Hex(absl::Hash<std::string>()(plan)));
 }
 
-// The message SavedObjectGraph of the model, which is of the file that it came from; empty where that is unknown, or
-// has several graphs: whose objects these are is not known then.
+// Reads the message SavedObjectGraph from the model's file; empty if that is unknown, or has several graphs, as the
+// objects may be another's.
 absl::StatusOr<absl::string_view> SavedObjects(const LoadedGraph& model, std::shared_ptr<const MappedFile>* file) {
   std::error_code failed;
   const std::filesystem::path source(model.source);

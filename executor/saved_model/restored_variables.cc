@@ -16,14 +16,14 @@
 namespace sluice {
 namespace {
 
-// The body of a function that restores, and which argument gets what.
+// The body of a function that restores: finds which argument gets which tensor.
 class RestoreBody {
  public:
   explicit RestoreBody(const FunctionDefinition& function) : function_(function) {
     for (const NodeDefView& node : function.nodes) nodes_.emplace(node.name, &node);
   }
 
-  // By argument: the key of what it is assigned; empty where that is not known, or there is more than one.
+  // By argument: the key of the tensor assigned to it; empty if that is unknown, or there are several.
   HashMap<absl::string_view, std::string> AssignedKeys() {
     HashMap<absl::string_view, std::string> assigned;
     for (const NodeDefView& node : function_.nodes) {
@@ -41,7 +41,7 @@ class RestoreBody {
     return found == nodes_.end() ? nullptr : found->second;
   }
 
-  // The key of the tensor that `value` is, unchanged and as a whole. Empty: it is something else.
+  // Returns the key of the tensor that `value` is, whole and unchanged; else empty.
   std::string KeyOf(absl::string_view value) {
     const NodeDefView* node = Find(value);
     if (node != nullptr && node->op == "Identity" && !node->inputs.empty()) {
@@ -57,7 +57,7 @@ class RestoreBody {
     return keys->second[i];
   }
 
-  // By output of RestoreV2: the key, or empty where it gives a part only.
+  // By output of RestoreV2: the key, or empty if it gives only a part.
   std::vector<std::string> WholeKeysOf(const NodeDefView& restore) const {
     const std::vector<std::string> names = StringsOf(restore.inputs[1]), slices = StringsOf(restore.inputs[2]);
     std::vector<std::string> keys(std::min(names.size(), slices.size()));

@@ -8,9 +8,9 @@
 
 namespace sluice {
 
-// By key of the checkpoint: the VarHandleOp to which `restore` gives all of that tensor. `restore` is a call of the
-// function that TensorFlow 2 writes to restore a model (RestoreV2, an Identity for each tensor, AssignVariableOp of
-// arguments); what else may be in such a function is left out, and so is a variable that gets two values.
+// Returns, by key of the checkpoint, the VarHandleOp to which `restore` assigns that whole tensor. `restore` is a call
+// of the function that TensorFlow 2 writes to restore a model (RestoreV2, an Identity for each tensor, AssignVariableOp
+// of arguments). Ignores other nodes of the function, and variables that get two values.
 HashMap<std::string, NodeId> RestoredVariables(const Graph& graph, NodeId restore);
 
 }  // namespace sluice

@@ -153,7 +153,7 @@ absl::Status AssignVariables(Session& session, const SaverNodes& nodes, const Na
   NamedTensors feeds;
   std::vector<std::string> targets;
   std::map<absl::string_view, const Tensor*> by_name;
-  for (const auto& [name, value] : values) by_name.emplace(name, &value);  // The first of a name counts.
+  for (const auto& [name, value] : values) by_name.emplace(name, &value);  // Keeps the first of a name.
   for (size_t i = 0; i < nodes.variables.size(); ++i) {
     const auto found = by_name.find(nodes.variables[i]);
     if (found == by_name.end()) continue;

@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-// Nodes that write variables into a checkpoint and read them back, as tf.train.Saver adds them; and where a host finds
-// the values. By name, since a session has a copy of the graph.
+// The nodes that write variables into a checkpoint and read them back, as tf.train.Saver adds them. By name, since a
+// session has a copy of the graph.
 struct SaverNodes {
   SaverInfo saver;
   std::vector<std::string> variables;  // Their nodes' names, which are their keys in a checkpoint.
@@ -34,7 +34,7 @@ absl::StatusOr<SaverNodes> AddSaver(Graph& graph, absl::Span<const NodeId> varia
 // The values of all variables, by name. kUninitialized if a variable has none.
 absl::StatusOr<NamedTensors> ReadVariables(Session& session, const SaverNodes& nodes, const CallOptions& call = {});
 
-// Gives variables the values that stand under their names; others keep theirs, and names of no variable mean nothing.
+// Assigns `values` to the variables of these names; others keep theirs, and unknown names are ignored.
 absl::Status AssignVariables(Session& session, const SaverNodes& nodes, const NamedTensors& values,
                              const CallOptions& call = {});
 

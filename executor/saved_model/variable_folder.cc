@@ -21,7 +21,7 @@ absl::string_view ValueOp(absl::string_view op) {
   return op;
 }
 
-// Whether nodes of this op give what they get, at most at other times and places.
+// Whether nodes of this op pass their input on, perhaps into another frame or branch.
 bool PassesOn(absl::string_view op) {
   constexpr absl::string_view kOps[] = {"Enter", "Exit", "Identity", "Merge", "NextIteration", "Switch"};
   return std::find(std::begin(kOps), std::end(kOps), ValueOp(op)) != std::end(kOps);
@@ -131,7 +131,7 @@ absl::Status VariableFolder::FoldUse(NodeId id, int32_t i, Output value, const T
     axis.attrs = {{"dtype", DType::kInt32}, {"value", Tensor::Scalar(static_cast<int32_t>(batch_dims))}};
     for (const Output& control : graph_.controls(id)) axis.controls.push_back(control.node);
     SLUICE_ASSIGN_OR_RETURN(const NodeId axis_id, edit_.AddNode(axis));
-    // Where the constant has no control input, it has to be in the frame of the indices.
+    // A constant without control inputs must be put into the frame of the indices.
     SLUICE_RETURN_IF_ERROR(edit_.AddControl(axis_id, indices.node));
     return Replace(id, "GatherV2", {value, indices, {axis_id, 0}},
                    {{"Tparams", dtype},

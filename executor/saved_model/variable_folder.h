@@ -20,18 +20,18 @@ class VariableFolder {
  public:
   explicit VariableFolder(Graph& graph) : graph_(graph), edit_(graph) {}
 
-  // kCannotRun for uses that change the variable, or that this does not know.
+  // kCannotRun for uses that change the variable or are unknown.
   absl::Status Fold(NodeId variable, const Tensor& value);
 
  private:
   // The nodes that pass the handle on, those of loops once, the variable first.
   absl::StatusOr<std::vector<NodeId>> Forwarders(NodeId variable);
-  // Adds a node that passes the value on where `id` passes the handle on, its inputs open.
+  // Adds a node, its inputs still unset, that passes the value on as `id` passes the handle on.
   absl::Status AddTwin(NodeId id, DType dtype);
   absl::Status ConnectTwin(NodeId id);
-  // Lets input `i` of `id`, which gets the handle, do with the value.
+  // Replaces input `i` of `id`, which gets the handle, by the value.
   absl::Status FoldUse(NodeId id, int32_t i, Output value, const Tensor& constant);
-  // Adds a node in the place of `id`, with its name and control inputs, whose output 0 (as that of `id`) is used.
+  // Adds a node in the place of `id`, with its name and control inputs; only output 0 of either is used.
   absl::Status Replace(NodeId id, absl::string_view op, std::vector<Output> inputs,
                        std::vector<std::pair<std::string, AttrValue>> attrs);
 

@@ -11,13 +11,13 @@
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
-#include "graph/training/variable_node.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/load/meta_graph_export.h"
 #include "graph/passes/prune.h"
 #include "graph/placement/reachable_functions.h"
 #include "graph/shapes/inference.h"
+#include "graph/training/variable_node.h"
 #include "kernels/checkpoint/bundle_writer.h"
 
 namespace sluice {
@@ -45,7 +45,7 @@ std::string TensorName(const Graph& graph, const Output& output) {
   return absl::StrCat(graph.name(output.node), ":", output.index);
 }
 
-// Roots of what is kept: the outputs, the inputs, and what gives the variables among what they need first values.
+// Returns the roots of the written graph: outputs, inputs, and the initialisers of the variables that they need.
 absl::StatusOr<std::vector<NodeId>> KeptRoots(const Graph& graph, const ModelExport& what) {
   std::vector<NodeId> roots;
   for (const auto* ends : {&what.outputs, &what.inputs}) {
@@ -84,8 +84,8 @@ absl::StatusOr<std::vector<NodeId>> KeptRoots(const Graph& graph, const ModelExp
   return roots;
 }
 
-// The entry of a file for the node that loaders run once. Not the signature "__saved_model_init_op", which TensorFlow
-// takes for one that users call where a model has no objects, and refuses where it reads the file of a table.
+// Makes the file's entry for the node that loaders run once. Not the signature "__saved_model_init_op": if a model has
+// no objects, TensorFlow takes that for a signature of users, and refuses it if it reads the file of a table.
 ModelCollection InitCollection(const std::string& init_op) {
   ModelCollection collection;
   collection.key = "saved_model_main_op";

@@ -10,12 +10,12 @@
 
 namespace sluice {
 
-// How a signature is prepared. The pointer may be null and outlives the call.
+// How a signature is prepared. The pointer may be null and must outlive the call.
 struct PrepareOptions {
-  absl::Time deadline = absl::InfiniteFuture();  // Preparing is given up then.
+  absl::Time deadline = absl::InfiniteFuture();  // Preparing ends then.
   CancellationManager* cancellation = nullptr;   // Or when this is cancelled.
-  // What checkpoints know the signature by, for the state that is its own (generator_states.h): printable, without '/'.
-  // Empty: by a hash of its feeds, fetches and targets.
+  // The signature's name in checkpoints, for its own state (generator_states.h): printable, without '/'. Empty: a hash
+  // of its feeds, fetches and targets.
   std::string plan_name = {};
 };
 
@@ -24,13 +24,13 @@ struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // Ends the call when it is cancelled.
   NodeObserver* observer = nullptr;
-  const NodeOutputsCallback* node_outputs = nullptr;  // Is called with what each node gives; `observer` is told before.
+  const NodeOutputsCallback* node_outputs = nullptr;  // Called with the outputs of each node, after `observer`.
   // Whose threads work: the session's own pool, the n-th of SessionOptions::pools, or only the calling thread (and
   // those that complete asynchronous kernels).
   static constexpr int kSessionPool = 0, kCallerThread = -1;
   int pool = kSessionPool;
-  // After so long without progress the log says what the run hangs on (StallWatch), and where the deadline ends it
-  // then, so does its error. Zero: the session's stall_timeout. Less is refused (kWrongUse).
+  // After this time without progress the log says what the run waits for (StallWatch); if the deadline then ends it,
+  // its error does too. Zero: the session's stall_timeout. Negative: kWrongUse.
   absl::Duration stall_timeout = absl::ZeroDuration();
   // For calls by name: see FeedFetchSpec::fed_is_answer.
   bool fed_is_answer = false;

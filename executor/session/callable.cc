@@ -32,8 +32,8 @@
 namespace sluice {
 namespace {
 
-// `status`, unless it says that a kernel is missing and the graph could not run with it either, since its shapes
-// contradict each other: then that. Where `stop` says so, looks no further.
+// Returns `status`, unless it reports a missing kernel and the shapes of the graph contradict each other: then that
+// error, since the kernel would not help. `stop` ends the check.
 absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, const absl::Status& status,
                           StopPoll* stop) {
   const std::optional<ErrorInfo> info = ErrorInfoOf(status);
@@ -51,7 +51,7 @@ absl::Status BetterReason(const SessionGraph& graph, const FeedFetchSpec& spec, 
 
 }  // namespace
 
-// What some steps need beyond others: tensors kept under handles, a rendezvous, a manager, a watch.
+// What only some steps need: tensors kept under handles, a rendezvous, a manager, a watch.
 struct Callable::Facilities {
   Facilities(const Callable& callable, const CallOptions& options, Executor::Args* args) : deadline(args->deadline) {
     if (callable.keeps_tensors_) store = std::make_unique<TensorStore>();
@@ -74,22 +74,22 @@ struct Callable::Facilities {
     args->observer = watch.get();
   }
 
-  // Whether the deadline of the step, of `callable`, has passed unseen. Executors of ours look themselves.
+  // Whether the step's deadline has passed unnoticed. Our own executors check it themselves.
   bool IsLate(const Callable& callable) const {
     return callable.compiled_ == nullptr && deadline != absl::InfiniteFuture() && absl::Now() > deadline;
   }
 
   const absl::Time deadline;
   CountedPtr<LocalRendezvous> rendezvous;
-  // Few steps have these, and many may wait.
+  // Allocated on demand: few steps have these, and many steps may wait.
   std::unique_ptr<TensorStore> store;
-  std::unique_ptr<ChildManager> cancellation;  // An executor of a host's may cancel it, whatever it looks at.
+  std::unique_ptr<ChildManager> cancellation;  // A host's executor may cancel it.
   std::unique_ptr<NodeOutputsObserver> outputs;
   std::unique_ptr<StallWatch> watch;
 };
 
-// One call under way: what its executor borrows. Stays where it is made. Many may wait: what the executor reads once,
-// its Args, is not kept.
+// One running call: what its executor borrows. Not movable. Keeps no Args, which the executor reads once: many calls
+// may wait.
 struct Callable::Step {
   Step(const Callable& of, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options)
       : callable(of),
@@ -97,20 +97,20 @@ struct Callable::Step {
         cancellation(of.core_->cancellation(), options.cancellation),
         frame(inputs, outputs) {}
 
-  // Adds to ArgsOf's what is the step's own. Called once.
+  // Adds the step's own facilities to ArgsOf's. Called once.
   void Begin(const CallOptions& options, Executor::Args* args) {
     args->step_id = container.step_id();
     args->step_container = &container;
     args->call_frame = &frame;
     args->cancellation = &cancellation.manager();
-    args->cancel_on_error = false;  // It may be the session's.
+    args->cancel_on_error = false;  // The manager may be the session's.
     const bool needs_more =
         callable.needs_facilities_ || options.node_outputs != nullptr || options.stall_timeout != absl::ZeroDuration();
     if (ABSL_PREDICT_FALSE(needs_more)) facilities.emplace(callable, options, args);
     for (Tensor& output : frame.retvals()) output = Tensor();
   }
 
-  // The executor has answered `status`: what the call answers.
+  // Turns the executor's `status` into that of the call.
   absl::Status End(absl::Status status) {
     if (ABSL_PREDICT_FALSE(facilities.has_value())) {
       if (status.ok() && facilities->IsLate(callable)) status = DeadlinePassed();
@@ -132,8 +132,7 @@ struct Callable::Step {
   std::optional<Facilities> facilities;
 };
 
-// A call that nobody waits for. Owned by what the executor calls when the step is over; where that goes uncalled, by an
-// executor of a host's, the call ends with kRunCancelled.
+// An asynchronous call.
 struct Callable::AsyncStep {
   AsyncStep(std::shared_ptr<const Callable> of, absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
             const CallOptions& options)
@@ -315,7 +314,7 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
   const absl::Status begun = AsStatus([&]() -> absl::Status {
     SLUICE_ASSIGN_OR_RETURN(ThreadPool* const pool, BeginCall(inputs, outputs, options));
     args = ArgsOf(options, pool);
-    // Begin would have these observe the run: after the question, and its answer may be another for observed runs.
+    // Begin adds these observers too late for this decision, which differs for observed runs.
     const bool is_watched = options.node_outputs != nullptr || core_->PatienceOf(options) != absl::InfiniteDuration();
     runs_at_once = !is_watched && executor_->RunsAtOnce(args);
     if (runs_at_once) return absl::OkStatus();
@@ -324,14 +323,14 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
     return absl::OkStatus();
   });
   if (!begun.ok()) {
-    step.reset();  // What it borrows may go in `done`.
+    step.reset();  // `done` may free what it borrows.
     return EndAtOnce(std::move(done), begun);
   }
   if (ABSL_PREDICT_TRUE(runs_at_once)) {
-    std::shared_ptr<const Callable> held = shared_from_this();  // A kernel may have the last of its other holders.
-    const ThreadRuns::Scope scope;                              // `done` may begin further runs, inside of this one.
+    std::shared_ptr<const Callable> held = shared_from_this();  // A kernel may drop the last other reference.
+    const ThreadRuns::Scope scope;                              // `done` may begin further runs inside this one.
     const absl::Status outcome = AsStatus([&] { return RunHere(inputs, outputs, options, &args); });
-    held.reset();  // What it keeps may go in `done`.
+    held.reset();  // `done` may free what it keeps.
     return CallDone(std::move(done), outcome);
   }
   step->done = std::move(done);
@@ -344,7 +343,7 @@ void Callable::RunAsync(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, c
 }
 
 absl::Status Callable::FinishFetches(absl::Span<Tensor> outputs) const {
-  // What was read through a reference is the variable's own memory, which later steps will overwrite.
+  // Values read through a reference share the variable's memory, which later steps overwrite: copy them.
   for (size_t i = 0; has_references_ && i < outputs.size(); ++i) {
     if (!outputs[i].has_value() || outputs[i].IsUniquelyOwned()) continue;
     SLUICE_ASSIGN_OR_RETURN(outputs[i], outputs[i].DeepCopy());

@@ -68,28 +68,26 @@ class Callable : public std::enable_shared_from_this<Callable> {
   struct Step;
   struct AsyncStep;
 
-  // Takes what it keeps out of `step`.
+  // Moves the parts that it keeps out of `step`.
   Callable(std::shared_ptr<SessionCore> core, StepGraph* step);
 
   // Without the better reasons for errors that Create gives.
   static absl::StatusOr<std::shared_ptr<Callable>> Make(const std::shared_ptr<SessionCore>& core,
                                                         const SessionGraph& graph, const FeedFetchSpec& spec,
                                                         CallPolicy policy, StopPoll* stop);
-  // Whether what was made with calls is to be made without: calls are late, or segments would do what no serial program
-  // with calls can.
+  // Whether to make it again with all calls inlined: calls are late, or only segments without calls could run it.
   static bool MustInline(const absl::StatusOr<std::shared_ptr<Callable>>& made);
   absl::Status Compile(const StepGraph& step, StopPoll* stop);
-  // Whether some call waits for a kernel that may take its time: an inlined body would begin before (see
-  // Note [Called or inlined]).
+  // Whether some call waits for a slow kernel although an inlined body could begin earlier (Note [Called or inlined]).
   bool HasLateCalls() const;
   void FindNeeds();
   // Whether the call may begin, and on which threads.
   absl::StatusOr<ThreadPool*> BeginCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs,
                                         const CallOptions& options) const;
   absl::Status CheckCall(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs) const;
-  // What the executor is called with, but for what a step has of its own.
+  // Makes the executor's arguments, without the step's own facilities.
   Executor::Args ArgsOf(const CallOptions& options, ThreadPool* pool) const;
-  // One step on this thread, with ArgsOf's `args`.
+  // Runs one step on this thread, with ArgsOf's `args`.
   absl::Status RunHere(absl::Span<Tensor> inputs, absl::Span<Tensor> outputs, const CallOptions& options,
                        Executor::Args* args) const;
   absl::Status FinishFetches(absl::Span<Tensor> outputs) const;

@@ -26,10 +26,10 @@ constexpr absl::string_view kOfPlan = "sluice_call_state/";
 
 using Callables = absl::Span<const Callable* const>;
 
-// Kernels that keep something, by the names that checkpoints know them by.
+// Kernels with state, by their names in checkpoints.
 using NamedKernels = std::map<std::string, std::shared_ptr<const Kernel>, std::less<>>;
 
-// What a kernel keeps; all null for one that keeps nothing.
+// The state of a kernel; all null if it has none.
 struct KeptState {
   explicit KeptState(const Kernel& kernel)
       : random(dynamic_cast<const GeneratorKernel*>(&KernelInside(kernel))),

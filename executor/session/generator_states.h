@@ -14,13 +14,13 @@ namespace sluice {
 //   sluice_call_state/PLAN/FUNCTION/NODE   state of one signature: of nodes in functions that it calls (Note [State of
 //                                          calls]). PLAN is PrepareOptions::plan_name; ".1" and so on follow where the
 //                                          signature was prepared more than once. FUNCTION names an instance.
-// With `callables`, appends the state of their nodes only, which leaves out that of a signature which gave variables
-// their first values. Generators in variables are saved as these are. Left out: what candidate samplers have learnt,
-// and functions that a kernel of a host has found in an earlier plan than those of `callables`.
+// With `callables`, appends only the state of their nodes, not that of, say, the signature that initialised variables.
+// Generators in variables are saved as variables. Left out: what candidate samplers have learnt, and functions that a
+// host's kernel has found in an earlier plan than those of `callables`.
 void AppendGeneratorStates(Session& session, absl::Span<const Callable* const> callables, NamedTensors* tensors);
 
-// Lets the kernels of the session continue as `tensors` say. Those that it does not name stay as they are. Kernels must
-// have been made before, by Prepare or a run, and those of one signature by the signature that is to continue.
+// Lets the kernels of the session continue as `tensors` say. Those that it does not name stay as they are. Make the
+// kernels before, by Prepare or a run, and those of one signature with the signature that will continue.
 // kCheckpointEntry for a tensor that is not a state of its kernel.
 absl::Status RestoreGeneratorStates(Session& session, const NamedTensors& tensors);
 

@@ -8,9 +8,8 @@
 
 namespace sluice {
 
-// What ends one call: the closing of its session, and the caller's own manager, if there is one. Lives for the call,
-// costs nothing without a caller's manager, and takes little room: many calls may wait. One thread's; manager() is
-// thread-safe.
+// Cancels one call when its session is closed or the caller's own manager, if any, is cancelled. Lives for the call,
+// costs nothing without a caller's manager, and is small: many calls may wait. One thread's; manager() is thread-safe.
 class LinkedCancellation {
  public:
   // Both must outlive this; `caller` may be null.
@@ -29,7 +28,7 @@ class LinkedCancellation {
         : of_session(session, manager), of_caller(caller, manager) {}
 
     CancellationManager manager;
-    const CancellationLink of_session, of_caller;  // End before what they cancel.
+    const CancellationLink of_session, of_caller;  // Destroyed before the manager that they cancel.
   };
 
   CancellationManager& session_;

@@ -151,7 +151,7 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
                                const std::vector<std::string>& fetches) {
   MutexLock lock(&mu_);
   if (has_failed_ || unused_ == 0) return Misuse("the partial run is over");
-  // Nothing is marked before all is checked, and marking cannot fail.
+  // Check everything before marking, which cannot fail.
   std::vector<Port*> used;
   std::vector<NodeId> looked_at;
   ++num_calls_;
@@ -165,7 +165,7 @@ absl::Status PartialRun::Claim(const std::vector<std::pair<std::string, Tensor>>
 absl::Status PartialRun::CheckCall(const std::vector<std::pair<std::string, Tensor>>& feeds,
                                    const std::vector<std::string>& fetches, std::vector<Port*>* used,
                                    std::vector<NodeId>* looked_at) {
-  // "x" and "x:0" in one call are one too many.
+  // "x" and "x:0" are one endpoint: an error in one call.
   Endpoints given, taken;
   for (const auto& [name, value] : feeds) {
     SLUICE_RETURN_IF_ERROR(CheckFeed(name, value));
@@ -218,7 +218,7 @@ absl::Status PartialRun::Receive(const std::vector<std::string>& fetches, absl::
     if (is_dead) {
       return Error(ErrorCode::kFetchDead).Text(absl::StrCat("fetch '", fetches[i], "' is dead in this run"));
     }
-    // What was read through a reference is the variable's own memory, which later steps will overwrite.
+    // Values read through a reference share the variable's memory, which later steps overwrite: copy them.
     Tensor& value = (*values)[i];
     if (has_references_ && value.has_value() && !value.IsUniquelyOwned()) {
       SLUICE_ASSIGN_OR_RETURN(value, value.DeepCopy());
@@ -246,9 +246,9 @@ absl::Status PartialRun::RunClaimed(const std::vector<std::pair<std::string, Ten
                                     std::vector<Tensor>* values) {
   SLUICE_RETURN_IF_ERROR(Send(feeds));
   SLUICE_RETURN_IF_ERROR(Receive(fetches, deadline, values));
-  // What this thread ran for it may have taken too long.
+  // The work that this thread did for the step may have passed the deadline.
   if (deadline != absl::InfiniteFuture() && absl::Now() > deadline) return DeadlinePassed();
-  // Where everything was used, the rest of the step (targets) is waited for.
+  // After the last feed and fetch, wait for the rest of the step (targets).
   if (!IsOver()) return absl::OkStatus();
   if (end_.WaitUntil(deadline)) return end_.Wait();
   return DeadlinePassed();
@@ -260,7 +260,7 @@ absl::StatusOr<std::vector<Tensor>> PartialRun::Run(const std::vector<std::pair<
   CancellationManager* const caller = options.cancellation;
   if (caller != nullptr && caller->IsCancelling()) return caller->status();
   SLUICE_RETURN_IF_ERROR(Claim(feeds, fetches));
-  // What is claimed cannot be used again: from here on every error, and what is thrown, ends the step.
+  // Claimed feeds and fetches are used up: from here on every error or exception ends the step.
   CancellationToken token = -1;
   bool is_registered = false, is_watched = false;
   std::vector<Tensor> values;

@@ -28,13 +28,13 @@
 
 namespace sluice {
 
-// One step that is fed and fetched piece by piece: it waits where a feed has not come yet. Every feed may be given and
-// every fetch taken once; a fetch only when all feeds that it needs were given, so that no call waits in vain. The
-// first error ends the step. Thread-safe. Owned by its session; its destruction ends the step and waits for that.
+// One step that is fed and fetched piece by piece; nodes wait for missing feeds. Each feed and each fetch may be used
+// once, a fetch only after all feeds that it needs, so that no call waits for ever. The first error ends the step.
+// Thread-safe. Owned by its session; the destructor ends the step and waits for it.
 class PartialRun {
  public:
-  // Starts the step. `options` hold for all of it, and what they name outlives it. Errors as of ApplyFeedsAndFetches
-  // and of making executors, and kWrongUse for a pool that is none.
+  // Starts the step. `options` hold for all of it, and what they point to must outlive it. The errors of
+  // ApplyFeedsAndFetches and of making executors; kWrongUse for an unknown pool.
   static absl::StatusOr<std::shared_ptr<PartialRun>> Start(std::shared_ptr<SessionCore> core, const SessionGraph& graph,
                                                            const FeedFetchSpec& spec, const CallOptions& options);
   ~PartialRun();
@@ -75,7 +75,7 @@ class PartialRun {
                          const std::vector<std::string>& fetches, std::vector<Port*>* used,
                          std::vector<NodeId>* looked_at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckFeed(const std::string& name, const Tensor& value) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether `name` may be taken, with what was given before and what comes `now`. Adds to `looked_at` the nodes that it
+  // Whether `name` may be fetched, with the earlier feeds and those of `now`. Adds to `looked_at` the nodes that it
   // needs and that were not known to have all their feeds.
   absl::Status CheckFetch(const std::string& name, const Endpoints& now, std::vector<NodeId>* looked_at)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -83,7 +83,7 @@ class PartialRun {
   absl::Status Receive(const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
   absl::Status RunClaimed(const std::vector<std::pair<std::string, Tensor>>& feeds,
                           const std::vector<std::string>& fetches, absl::Time deadline, std::vector<Tensor>* values);
-  // Has what nodes of `fetches` keep outlive the step.
+  // Makes tensors that nodes of `fetches` keep outlive the step.
   absl::Status SaveTensors(const std::vector<std::string>& fetches);
   // Ends the step with `error`; the second waits until its work has stopped, and returns why it ended.
   void StartAbort(const absl::Status& error);
@@ -97,9 +97,9 @@ class PartialRun {
   ChildManager child_;
   const CountedPtr<LocalRendezvous> rendezvous_;
   std::optional<NodeOutputsObserver> outputs_;
-  std::optional<StallWatch> watch_;  // Looks during calls: between them nobody waits for the step.
+  std::optional<StallWatch> watch_;  // Watches during calls only: between them the step may pause.
   StepEnd end_;
-  std::unique_ptr<const PartitionedStep> step_;  // Ends before what it uses.
+  std::unique_ptr<const PartitionedStep> step_;  // Destroyed before what it uses.
   bool has_references_ = false;                  // Some node refers to a variable. Set before the step starts.
   bool has_begun_ = false;                       // The step was started, and will end. Set by Start.
 

@@ -21,7 +21,7 @@
 namespace sluice {
 namespace {
 
-// Tells an observer of a whole graph what the nodes of a part do. Nodes that the cut added are left out. Thread-safe.
+// Reports the nodes of a part to the whole graph's observer, without those that the cut added. Thread-safe.
 class PartObserver : public NodeObserver {
  public:
   // `whole_ids` by the part's ids. Borrows both.
@@ -55,7 +55,7 @@ bool NeedsManager(const Executor::Args& args) { return args.cancellation == null
 
 }  // namespace
 
-// What lives until all parts of a step have ended.
+// Lives until all parts of a step have ended.
 struct PartitionedStep::Running {
   struct Part {
     void Start() noexcept {
@@ -167,7 +167,7 @@ void PartitionedStep::RunAsync(const Args& args, Done done) const {
 }
 
 void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> running) {
-  // The parts of a deterministic step take turns on one thread: what comes from another part comes in the same order.
+  // The parts of a deterministic step take turns on one thread, so that values cross in the same order.
   const bool has_threads = args.task_runner != nullptr && RunSetup::HasSeveralThreads(args);
   using End = OnceCallback<std::unique_ptr<Running>, &Running::End, &Running::WasDropped>;
   using Start = OnceCallback<Running::Part*, &Running::Part::Start, &Running::Part::WasDropped>;
@@ -179,7 +179,7 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
   } catch (...) {
     return;  // End goes uncalled, and so calls `done`.
   }
-  // After the last start the step may be over, and everything gone.
+  // The last start may end the step and free everything.
   for (size_t i = 0; i < count; ++i) {
     Running::Part& part = parts[i];
     if (!has_threads || i + 1 == count) {
@@ -189,7 +189,7 @@ void PartitionedStep::StartParts(const Args& args, std::unique_ptr<Running> runn
     try {
       args.task_runner->Schedule(Start(&part));
     } catch (...) {
-      // The task is gone, and the part has failed with it.
+      // The dropped task has failed the part.
     }
   }
 }
@@ -206,10 +206,10 @@ absl::Status PartitionedStep::Run(const Args& args) const {
     run.task_runner = &tasks;
     RunAsync(run, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
     if (!tasks.WorkUntil(args.deadline)) {
-      const ThreadRuns::Scope scope;  // What it sets free is continued after it, by whom Note [Deferred runs] says.
+      const ThreadRuns::Scope scope;  // See Note [Deferred runs] for what it sets free.
       RunStatus(run.rendezvous, run.cancellation, args.deadline).CheckDeadline();
     }
-    // The parts use what lies in this function.
+    // The parts use locals of this function.
     return tasks.WorkToEnd();
   });
 }

@@ -29,8 +29,8 @@ class PartitionedStep final : public Executor {
                                                                        StopPoll* stop = nullptr);
 
   // Starts all parts. The allocator of `args` is not used: each device has its own. The caller's thread works on the
-  // last part, and on all of them where there is no task runner with several threads, until nothing more can be done
-  // without waiting. `done` gets the cause of the first error.
+  // last part, or on all of them without a task runner of several threads, until it would have to wait. `done` gets the
+  // cause of the first error.
   void RunAsync(const Args& args, Done done) const override;
   // The calling thread works on all parts meanwhile.
   absl::Status Run(const Args& args) const override;
@@ -38,10 +38,10 @@ class PartitionedStep final : public Executor {
   size_t num_parts() const { return parts_.size(); }
 
  private:
-  // What one device runs.
+  // The part of one device.
   struct Part {
     std::unique_ptr<const Executor> executor;
-    std::vector<NodeId> whole_ids;  // Of its nodes in the whole graph; invalid for those that the cut added.
+    std::vector<NodeId> whole_ids;  // By its nodes: ids in the whole graph; invalid for nodes that the cut added.
   };
 
   explicit PartitionedStep(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}

@@ -14,9 +14,10 @@
 namespace sluice {
 namespace {
 
-// How often a thread that waits looks whether it is cancelled.
+// How often a waiting thread polls its cancellation.
 constexpr absl::Duration kLook = absl::Milliseconds(5);
-// See Note [One preparation].
+// A factory may wait for another thread, which may wait for what the factory's thread is preparing. To break that
+// deadlock, a thread prepares by itself after this time, at the cost of double work.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
 thread_local bool this_thread_prepares = false;
@@ -27,16 +28,15 @@ thread_local bool this_thread_prepares = false;
 struct PreparedSignatures::Work {
   Work(int64_t of, absl::Duration time_left) : generation(of), time(time_left) {}
 
-  // Whether a thread with that deadline may wait for this: where this is late, the thread would have been, too. Without
-  // a deadline there is nothing to lose.
+  // Whether a thread with that deadline may wait for this: yes if it has no deadline, or not much more time than this.
   bool HasTimeFor(absl::Time deadline) const {
     return deadline == absl::InfiniteFuture() || deadline - absl::Now() <= time + time / 8;
   }
 
   const int64_t generation;
-  const absl::Duration time;  // That there was until the deadline of the thread that prepares.
+  const absl::Duration time;  // Time that the preparing thread had until its deadline.
   bool is_over = false;
-  bool was_stopped = false;                  // By the deadline or the cancellation of the thread that prepared.
+  bool was_stopped = false;                  // The preparing thread's deadline or cancellation ended it.
   std::shared_ptr<const Callable> callable;  // Null: it has failed.
 };
 
@@ -98,7 +98,7 @@ void PreparedSignatures::End(const std::string& key, const std::shared_ptr<Work>
   const absl::Status stopped = AsStatus([&] { return stop.Look(); });
   MutexLock lock(&mu_);
   work->is_over = true;
-  // Something else may have failed, and the deadline passed meanwhile.
+  // The deadline may have passed after another failure.
   work->was_stopped = !result.ok() && !stopped.ok() && result.status().code() == stopped.code();
   if (result.ok()) work->callable = *result;
   const auto known = under_way_.find(key);
@@ -114,7 +114,7 @@ PreparedSignatures::Result PreparedSignatures::PrepareAndKeep(const std::string&
     std::shared_ptr<const Callable> ended;  // Freed outside of the lock.
     MutexLock lock(&mu_);
     if (generation != generation_) return callable;
-    // Kept by the factory, or by a thread that has not waited. State may be the signature's: all callers get one.
+    // The factory, or a thread that did not wait, may have kept one. All callers must get the same: it may have state.
     std::shared_ptr<const Callable> kept = Find(key);
     if (kept != nullptr) {
       ended = std::move(callable);
@@ -123,7 +123,7 @@ PreparedSignatures::Result PreparedSignatures::PrepareAndKeep(const std::string&
     std::list<Kept> added;
     added.push_front({key, callable});
     by_key_.emplace(added.front().key, added.begin());
-    recent_.splice(recent_.begin(), added);  // What can throw came first.
+    recent_.splice(recent_.begin(), added);  // Done after everything that can throw.
     if (recent_.size() > max_kept_) {
       by_key_.erase(recent_.back().key);
       ended = std::move(recent_.back().callable);
@@ -134,7 +134,7 @@ PreparedSignatures::Result PreparedSignatures::PrepareAndKeep(const std::string&
 }
 
 absl::Status PreparedSignatures::Wait(const Work& work, const PrepareOptions& options) {
-  BeforeWaiting();  // Perhaps in a `done`, or in a kernel.
+  BeforeWaiting();  // This may be inside of a `done` or a kernel.
   StopPoll stop(options.deadline, options.cancellation);
   const absl::Time give_up = absl::Now() + kPatience;
   const bool may_stop = options.cancellation != nullptr || options.deadline != absl::InfiniteFuture();

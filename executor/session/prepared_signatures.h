@@ -42,22 +42,22 @@ class PreparedSignatures {
  public:
   using Result = absl::StatusOr<std::shared_ptr<const Callable>>;
 
-  // Keeps `max_kept` of them: those used last.
+  // Keeps the `max_kept` most recently used.
   explicit PreparedSignatures(size_t max_kept) : max_kept_(max_kept) {}
   PreparedSignatures(const PreparedSignatures&) = delete;
   PreparedSignatures& operator=(const PreparedSignatures&) = delete;
 
-  // What is kept under `key`; else what `prepare` returns, called without a lock, by this thread or by another that is
-  // in this call. `prepare` stops by `options`, and so does waiting.
+  // Returns the signature kept under `key`, or else the result of `prepare`, which this thread or another in the same
+  // call runs without a lock. Both `prepare` and waiting obey `options`.
   Result FindOrPrepare(const std::string& key, const PrepareOptions& options, absl::FunctionRef<Result()> prepare)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Forgets all that is kept. What is being prepared is not kept, and calls that begin later do not get it.
+  // Forgets all that is kept. Preparations in progress are not kept, and later calls do not get them.
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
-  // The same for what is being prepared alone.
+  // The same for preparations in progress only.
   void ForgetUnderWay() ABSL_LOCKS_EXCLUDED(mu_);
-  // From now on all calls, those that wait included, answer `status`, an error.
+  // From now on all calls, waiting ones included, return `status`, an error.
   void Close(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
-  // How many are kept.
+  // The number of kept signatures.
   size_t size() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -70,21 +70,21 @@ class PreparedSignatures {
 
   // Null: it is not kept.
   std::shared_ptr<const Callable> Find(absl::string_view key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Calls `prepare`, and keeps what it makes, unless it is out of date by then.
+  // Calls `prepare`, and keeps the result unless `generation` is out of date by then.
   Result PrepareAndKeep(const std::string& key, int64_t generation, absl::FunctionRef<Result()> prepare)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Tells those that wait for `work` what has come of it. `options`: of the thread that has done it.
+  // Gives the result to the threads that wait for `work`. `options`: of the thread that has done it.
   void End(const std::string& key, const std::shared_ptr<Work>& work, const PrepareOptions& options,
            const Result& result) ABSL_LOCKS_EXCLUDED(mu_);
-  // Waits until `work` is over, the patience is, or Close was called: then OK, or what stops `options`.
+  // Waits until `work` or the patience ends, or Close was called, and returns OK; or the error of `options`.
   absl::Status Wait(const Work& work, const PrepareOptions& options) ABSL_LOCKS_EXCLUDED(mu_);
 
   const size_t max_kept_;
-  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
+  // Not Abseil's tables, which break if growing throws: these survive that.
   mutable Mutex mu_;
   CondVar over_;                                 // Some work is over.
   absl::Status closed_ ABSL_GUARDED_BY(mu_);     // OK: open.
-  int64_t generation_ ABSL_GUARDED_BY(mu_) = 0;  // What was begun in an earlier one is out of date.
+  int64_t generation_ ABSL_GUARDED_BY(mu_) = 0;  // Work begun in an earlier one is out of date.
   std::list<Kept> recent_ ABSL_GUARDED_BY(mu_);  // Most recently used first.
   std::map<absl::string_view, std::list<Kept>::iterator> by_key_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::shared_ptr<Work>, std::less<>> under_way_ ABSL_GUARDED_BY(mu_);

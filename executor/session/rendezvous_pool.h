@@ -16,7 +16,7 @@ class RendezvousPool {
   // `edges` are those of all rendezvous here, and outlive the runs that use them.
   explicit RendezvousPool(EdgeTable& edges) : edges_(edges) {}
 
-  // One that nobody else has and in which nothing waits.
+  // Returns one without other holders, in which nothing waits.
   CountedPtr<LocalRendezvous> Take() ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     if (kept_.empty()) return MakeCounted<LocalRendezvous>(edges_);
@@ -24,8 +24,8 @@ class RendezvousPool {
     kept_.pop_back();
     return rendezvous;
   }
-  // Its step is over. One that somebody has held on to, such as a host's kernel, is theirs. One that there is no memory
-  // to keep goes: the step's outcome stands.
+  // Takes it back after its step, unless someone else (a host's kernel) still holds it. If there is no memory to keep
+  // it, it is freed, and the step's outcome stands.
   void Put(CountedPtr<LocalRendezvous> rendezvous) noexcept ABSL_LOCKS_EXCLUDED(mu_) {
     try {
       if (!rendezvous->RefCountIsOne() || !rendezvous->Clear()) return;

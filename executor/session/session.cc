@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const NamedTensors& feeds, cons
   return values;
 }
 
-// A step by name that nobody waits for.
+// An asynchronous step by name.
 struct Session::AsyncRun {
   // The step has answered `status`. Gone before `done` is called.
   static void End(std::unique_ptr<AsyncRun> run, absl::Status status) noexcept {
@@ -145,7 +145,7 @@ void Session::RunAsync(const NamedTensors& feeds, const std::vector<std::string>
   CallOptions with_timeout = options;
   absl::Status begun = AsStatus([&] { return PrepareCall(feeds, fetches, targets, &with_timeout, &run->call); });
   NamedCall& call = run->call;
-  // The call lives until its end is told, the callable by itself.
+  // Keeps the call alive until its end; the callable keeps itself.
   Callable::Done end = [run = std::move(run)](absl::Status status) mutable {
     AsyncRun::End(std::move(run), std::move(status));
   };
@@ -209,7 +209,7 @@ absl::StatusOr<std::vector<Tensor>> Session::RunPart(const std::string& handle, 
 }
 
 void Session::ForgetFailedPartialRuns() {
-  std::map<std::string, std::shared_ptr<PartialRun>> ended;  // Go outside of the lock.
+  std::map<std::string, std::shared_ptr<PartialRun>> ended;  // Freed outside of the lock.
   MutexLock lock(&mu_);
   for (auto it = partial_runs_.begin(); it != partial_runs_.end();) {
     const auto run = it++;
@@ -246,10 +246,11 @@ void Session::Reset(const std::vector<std::string>& containers) {
     if (containers.empty()) core_->device(i).resources().ClearContainer("");
     for (const std::string& container : containers) core_->device(i).resources().ClearContainer(container);
   }
-  // Kernels hold on to variables that they have found. Bodies last: what is compiled after that finds none of these.
+  // Kernels keep the variables that they have found. Clear bodies last: bodies compiled after that find no old kernel.
   core_->kernel_store().Clear();
   core_->body_store().Clear();
-  // What is prepared across a reset may have old kernels. A finalised session could not prepare again what it keeps.
+  // Signatures prepared during a reset may have old kernels. A finalised session keeps its signatures, as it could not
+  // prepare them again.
   if (graph_.CheckIsThere().ok()) {
     prepared_.Clear();
   } else {

@@ -38,57 +38,55 @@ class Session {
   // The same over a graph that others read too: a copy of a million nodes takes 120 MB. Extend makes one.
   static absl::StatusOr<std::unique_ptr<Session>> Create(const SessionOptions& options,
                                                          std::shared_ptr<const Graph> graph);
-  // Closes it. Where nothing else holds on to the session's pools (a step that is under way does), waits for what their
-  // threads do, the `done` of a step included: that must not wait for this thread then.
+  // Closes it. If nothing else (such as a running step) holds the session's pools, waits for the work of their threads,
+  // the `done` of a step included, which must not wait for this thread then.
   ~Session();
 
-  // Adds the nodes and functions of a GraphDef, which may use those that are there; see Note [Extending a session] and
+  // Adds the nodes and functions of a GraphDef, which may use existing ones; see Note [Extending a session] and
   // GraphExtender. Costs what is added, and a run of what was added costs what its fetches need, whatever the size of
-  // the graph; what was prepared stays so. On error (kSessionClosed, kWrongUse after Finalize, those of the import) the
-  // session is as it was.
+  // the graph; prepared signatures stay prepared. On error (kSessionClosed, kWrongUse after Finalize, those of the
+  // import) the session is as it was.
   absl::Status Extend(GraphSource added);
-  // Another version of the graph, which may differ in anything. Callables prepared before keep the version they were
-  // made from; variables survive, and so does the state of kernels whose nodes are as before. kSessionClosed, and
-  // kWrongUse after Finalize.
+  // Sets another version of the graph, which may differ in anything. Callables prepared before keep their version;
+  // variables survive, and so does the state of kernels whose nodes are as before. kSessionClosed, and kWrongUse after
+  // Finalize.
   absl::Status Replace(Graph graph) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The graph is complete: it is forgotten, and with it the means to prepare more. What was prepared still runs, Run
-  // with the signatures kept included (SessionOptions::max_prepared); Extend, Replace, Prepare of anything and new
-  // signatures are refused (kWrongUse).
+  // Frees the graph. What was prepared still runs, also by Run with the signatures kept (SessionOptions::max_prepared);
+  // Extend, Replace, Prepare and new signatures are refused (kWrongUse).
   absl::Status Finalize() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // One step: feeds by name, the fetched values in order, targets run for their effect. What was prepared for a
-  // signature is kept for the next run of it, and of several threads that begin with one, one prepares it (Note [One
-  // preparation]).
+  // One step: feeds by name, the fetched values in order, targets run for their effect. A prepared signature is kept
+  // for its next run, and if several threads begin with one, one of them prepares it (Note [One preparation]).
   absl::StatusOr<std::vector<Tensor>> Run(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                                           const std::vector<std::string>& targets, const CallOptions& options = {});
 
   // The same without waiting: see Callable::RunAsync. The feeds are kept until the step is over, and the signature is
   // prepared, where it is new, before this returns. `done` gets what Run would return, once, perhaps before this
-  // returns. What `options` names lives until then; the session need not: its end is the step's (CANCELLED).
+  // returns. What `options` point to must live until then; the session need not: its end cancels the step (CANCELLED).
   using RunDone = absl::AnyInvocable<void(absl::StatusOr<std::vector<Tensor>>)>;
   void RunAsync(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                 const std::vector<std::string>& targets, const CallOptions& options, RunDone done) noexcept;
 
-  // A signature for many calls. With `options`, kDeadline or the cancellation's status where it takes too long; Run
-  // prepares under its own call's deadline and cancellation.
+  // Prepares a signature for many calls; kDeadline or the cancellation's status, by `options`. Run prepares under its
+  // own call's deadline and cancellation.
   absl::StatusOr<std::shared_ptr<const Callable>> Prepare(const FeedFetchSpec& spec, const PrepareOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mu_);
 
   // Sets up one step that is fed and fetched in several calls; see PartialRun. The handle is for PRun. Every feed and
-  // fetch may be used once; the step ends when all were, or at the first error of a node, and its handle with the call
-  // of PRun that finds that out, or where as many are open as may be, with the next PRunSetup.
-  // `options` of the setup hold for the whole step, and what they name outlives it; those of PRun for the call, whose
-  // deadline or cancellation ends the step too (its observer, pool and stall_timeout are the setup's). kLimitRuns when
-  // SessionOptions::max_partial_runs are not over.
+  // fetch may be used once; the step ends when all were, or at the first error of a node. Its handle ends with the call
+  // of PRun that finds that out, or, if the limit of open runs is reached, with the next PRunSetup.
+  // `options` of the setup hold for the whole step, and what they point to must outlive it; those of PRun for the call,
+  // whose deadline or cancellation ends the step too (its observer, pool and stall_timeout are the setup's). kLimitRuns
+  // if SessionOptions::max_partial_runs are open.
   absl::StatusOr<std::string> PRunSetup(const FeedFetchSpec& spec, const CallOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<std::vector<Tensor>> PRun(const std::string& handle, const NamedTensors& feeds,
                                            const std::vector<std::string>& fetches, const CallOptions& options = {})
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Cancels the runs under way (kSessionClosed, a CANCELLED) and refuses new ones. Waits for partial runs, and for no
-  // others. The name is free for other sessions. Idempotent. A `done` that is called inside of it may free the session.
+  // Cancels running steps (kSessionClosed, a CANCELLED) and refuses new ones. Waits for partial runs only. Frees the
+  // name for other sessions. Idempotent. A `done` that is called inside of it may free the session.
   absl::Status Close();
   // Clears the containers of all devices ("" or none: the default one), forgets the state that kernels keep themselves
   // (Note [Kernel store]), and gives memory that is not needed any more back to the system. Callables from before keep
@@ -107,7 +105,7 @@ class Session {
   size_t num_prepared() const { return prepared_.size(); }
 
  private:
-  // One step by name, taken apart: what its callable is called with.
+  // The callable of one step by name, and its arguments.
   struct NamedCall {
     std::shared_ptr<const Callable> callable;
     std::vector<Tensor> inputs, outputs;
@@ -119,12 +117,12 @@ class Session {
   Session(std::shared_ptr<SessionCore> core, AnyGraph graph)
       : core_(std::move(core)), graph_(std::move(graph)), prepared_(core_->options().max_prepared) {}
 
-  // Prepares what is not prepared yet. Gives `options` the session's timeout where they have no deadline.
+  // Prepares the signature unless it is kept. Gives `options` without a deadline the session's timeout.
   absl::Status PrepareCall(const NamedTensors& feeds, const std::vector<std::string>& fetches,
                            const std::vector<std::string>& targets, CallOptions* options, NamedCall* call);
   absl::StatusOr<std::vector<Tensor>> RunPart(const std::string& handle, const NamedTensors& feeds,
                                               const std::vector<std::string>& fetches, const CallOptions& options);
-  // Handles of steps that have failed between calls of PRun go: nobody may come for them.
+  // Drops the handles of steps that have failed between calls of PRun: their users may never call again.
   void ForgetFailedPartialRuns() ABSL_LOCKS_EXCLUDED(mu_);
   // Whether there is a graph to prepare from: kSessionClosed, or kWrongUse after Finalize.
   absl::Status CheckCanPrepare() const;
@@ -135,11 +133,11 @@ class Session {
   // These guard themselves.
   SessionGraph graph_;
   PreparedSignatures prepared_;
-  // Not Abseil's tables, which break when there is no memory to grow: these outlive the call that fails then.
+  // Not Abseil's tables, which break if growing throws: these survive that.
   mutable Mutex mu_;
   int64_t next_partial_run_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_ ABSL_GUARDED_BY(mu_);
-  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;  // No partial run is added any more.
+  bool is_closed_ ABSL_GUARDED_BY(mu_) = false;  // Refuses new partial runs.
 };
 
 }  // namespace sluice

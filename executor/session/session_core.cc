@@ -17,10 +17,10 @@
 namespace sluice {
 namespace {
 
-// More is a mistake: each costs memory and time, and nobody has so many processors.
+// Each costs memory and time, and no machine has so many processors.
 constexpr int kMaxCpuDevices = 4096;
 
-// Sanitizers see every tensor by itself only where it comes from the heap.
+// Sanitizers can check a tensor only if it is a heap block of its own.
 Allocator& DefaultAllocator() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(SLUICE_TSAN)
   return HostAllocator();
@@ -164,7 +164,7 @@ absl::StatusOr<std::unique_ptr<Executor>> SessionCore::MakeExecutor(Device& devi
   params.call_store = &call_store;
   params.store_generation = call_store.of_session;
   params.functions = functions;
-  if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // Parts wait for each other.
+  if (params.driver == Driver::kSerial) params.driver = Driver::kAuto;  // A serial driver cannot wait for other parts.
   return executor_kinds_->Create(options_.executor, params, std::move(graph));
 }
 

@@ -35,30 +35,30 @@ namespace sluice {
 class SessionCore {
  public:
   static absl::StatusOr<std::shared_ptr<SessionCore>> Create(const SessionOptions& options);
-  // May run on a thread of the core's own: the last to have it may be a step that nobody waits for.
+  // May run on a thread of the core's own, if an asynchronous step holds the last reference.
   ~SessionCore();
 
   const SessionOptions& options() const { return options_; }
   const KernelRegistry& kernels() const { return *kernels_; }
   // Null: the caller's thread only.
   ThreadPool* pool() const { return pool_; }
-  // What CallOptions::pool means. kWrongUse for numbers that no pool has.
+  // Returns the pool that CallOptions::pool means; kWrongUse if there is no such pool.
   absl::StatusOr<ThreadPool*> FindPool(int choice) const;
-  // Whether a run may have these options, and the pool that it gets (null: the caller's thread only): kWrongUse for
-  // pools that are none, and for a stall_timeout below zero.
+  // Checks the options of a run, and returns its pool (null: the caller's thread only). kWrongUse for an unknown pool
+  // or a negative stall_timeout.
   absl::StatusOr<ThreadPool*> CheckOptions(const CallOptions& options) const;
-  // When a run with these options has to be over.
+  // The deadline of a run with these options.
   absl::Time DeadlineOf(const CallOptions& options) const {
     const absl::Duration timeout = options_.operation_timeout;
     if (timeout == absl::InfiniteDuration() || options.deadline != absl::InfiniteFuture()) return options.deadline;
     return absl::Now() + timeout;
   }
-  // How long a run with these options may stand still before it is reported; infinite: it is not watched.
+  // How long a run with these options may stall before it is reported; infinite: it is not watched.
   absl::Duration PatienceOf(const CallOptions& options) const {
     const bool says = options.stall_timeout != absl::ZeroDuration();
     return says ? options.stall_timeout : options_.stall_timeout;
   }
-  // How a graph on `device` is compiled, and an executor made of it. `edges` number its transfers, and outlive it;
+  // Returns how to compile a graph on `device` and make its executor. `edges` number its transfers, and outlive it;
   // `stop` is polled and may be null.
   LocalExecutorParams ExecutorParams(Device& device, EdgeTable& edges, StopPoll* stop) const;
   // The executor of the kind that the options name, for a graph of its own: a part of a step, or all of it for kinds of
@@ -66,10 +66,10 @@ class SessionCore {
   absl::StatusOr<std::unique_ptr<Executor>> MakeExecutor(Device& device, Graph graph, EdgeTable& edges,
                                                          const CallStore& call_store, FunctionFinder* functions,
                                                          StopPoll* stop);
-  // The name and version are free for other sessions.
+  // Frees the name and version for other sessions.
   void ReleaseName() { name_.Release(); }
   Device& device(size_t i) const { return *(*devices_)[i]; }
-  // By its full name. kPartition when there is none.
+  // Finds a device by its full name; kPartition if there is none.
   absl::StatusOr<Device*> FindDevice(absl::string_view name) const;
   size_t num_devices() const { return devices_->size(); }
   const DeviceList& device_list() const { return *device_list_; }
@@ -86,8 +86,7 @@ class SessionCore {
   static absl::Status Closed();
   // A number that no other step of the process has.
   static StepId NewStepId();
-  // Steps run by name so far, those with errors included; and those alone. Here, since a step may end after its
-  // session.
+  // Counts the steps run by name, and those of them that failed. Here, since a step may end after its session.
   void CountRun(bool is_ok) {
     num_runs_.fetch_add(1, std::memory_order_relaxed);  // Relaxed, like the other: counts only.
     if (!is_ok) num_errors_.fetch_add(1, std::memory_order_relaxed);
@@ -96,7 +95,8 @@ class SessionCore {
   int64_t num_errors() const { return num_errors_.load(std::memory_order_relaxed); }
 
  private:
-  // Threads that the core has made, or shares by name. They cannot end on one of them: a service thread ends them then.
+  // Pools that the core has made, or shares by name. If one of their own threads drops the core, a service thread ends
+  // them.
   class Pools final : public ServiceThreads::Task {
    public:
     void RunTask() noexcept override { delete this; }

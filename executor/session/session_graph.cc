@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// How often a reader that waits for an addition looks whether it should stop.
+// How often a reader that waits for an addition polls its `stop`.
 constexpr absl::Duration kLook = absl::Milliseconds(5);
 
 absl::Status Forgotten() {
@@ -19,7 +19,7 @@ absl::Status Forgotten() {
 
 }  // namespace
 
-// While it lives, after a good Begin, nobody changes the graph. One thread's, on the stack, and not inside of another.
+// While it lives, after a successful Begin, the graph does not change. One thread's, on the stack; not nested.
 class SessionGraph::Reading {
  public:
   explicit Reading(const SessionGraph& of) : of_(of) {}
@@ -38,7 +38,7 @@ class SessionGraph::Reading {
     seen_ = of_.num_written_;
     ++of_.num_waiting_;
     is_waiting_ = true;
-    // Of the writers that are there it waits for one alone.
+    // Of the waiting writers it lets one go first.
     while (of_.is_writing_ || (of_.num_writing_ > 0 && of_.num_written_ == seen_)) {
       if (stop != nullptr) SLUICE_RETURN_IF_ERROR(stop->Look());
       of_.changed_.WaitWithDeadline(&of_.mu_, stop == nullptr ? absl::InfiniteFuture() : absl::Now() + kLook);
@@ -77,7 +77,7 @@ class SessionGraph::Writing {
     of_.is_writing_ = false;
     --of_.num_writing_;
     ++of_.num_written_;
-    of_.num_due_ = of_.num_waiting_;  // None was left of those before.
+    of_.num_due_ = of_.num_waiting_;  // Those due before this writer have all read.
     of_.changed_.SignalAll();
   }
 
@@ -155,7 +155,7 @@ void SessionGraph::Forget() {
 
 std::shared_ptr<const Graph> SessionGraph::Copy() const {
   Reading reading(*this);
-  reading.Begin(nullptr).IgnoreError();  // It cannot fail without anything that stops it.
+  reading.Begin(nullptr).IgnoreError();  // Without a `stop` it cannot fail.
   return graph_ == nullptr ? nullptr : std::make_shared<const Graph>(*graph_);
 }
 

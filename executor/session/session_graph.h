@@ -2,12 +2,11 @@
 #define SLUICE_EXECUTOR_SESSION_SESSION_GRAPH_H_
 
 // Note [Extending a session]
-// A session has one graph, which grows in place: Extend adds nodes and functions and changes none that are there, as
-// TensorFlow's does. So what a signature needs stays as it was, and what was prepared stays prepared. Nothing refers to
-// the graph: what a signature needs is cut out of it, and prepared without it. Cutting out costs what is cut out
-// (Note [Feeds and fetches]), adding costs what is added; that the graph's tables move when they are full, as vectors
-// do, is paid for by the additions before. Many threads cut at once, and an addition waits for them, as they wait for
-// it: for no longer than cutting and adding take, since those that wait when one addition ends come before the next.
+// A session has one graph, which grows in place: as in TensorFlow, Extend adds nodes and functions and changes no
+// existing ones. So prepared signatures stay valid. Nothing refers to the graph: the part that a signature needs is cut
+// out of it, and prepared without it. Cutting costs what is cut out (Note [Feeds and fetches]), adding costs what is
+// added (amortised, as with vectors). Many threads cut at once; additions and cuts wait for each other, but never long:
+// threads that wait when one addition ends come before the next.
 
 #include <cstdint>
 #include <memory>
@@ -33,21 +32,21 @@ namespace sluice {
 class SessionGraph {
  public:
   explicit SessionGraph(Graph graph) { Own(std::make_shared<Graph>(std::move(graph))); }
-  // One that others read too, and nobody changes: the first addition goes to a copy.
+  // Shares an immutable graph: the first addition makes a copy.
   explicit SessionGraph(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
   SessionGraph(const SessionGraph&) = delete;
   SessionGraph& operator=(const SessionGraph&) = delete;
 
-  // What `spec` needs: see ApplyFeedsAndFetches. kWrongUse after Forget; the status of options.stop where an addition
-  // takes too long.
+  // Cuts out what `spec` needs: see ApplyFeedsAndFetches. kWrongUse after Forget; the status of options.stop if an
+  // addition takes too long.
   absl::StatusOr<FeedFetchGraph> Cut(const FeedFetchSpec& spec, const FeedFetchOptions& options) const
       ABSL_LOCKS_EXCLUDED(mu_);
-  // What was cut out, and what goes with the graph as it was then: whoever prepares it may be overtaken by changes.
+  // What was cut out, with the graph's version at that time: the graph may change while it is prepared.
   struct Part {
     FeedFetchGraph needed;
     int64_t version = 0;            // See version().
     int64_t kernel_generation = 0;  // Of the store.
-    // Where state stands that the graph does not place itself: Note [Homes of state]. Null: not asked for.
+    // Devices of state that the graph does not place itself: Note [Homes of state]. Null: not requested.
     std::shared_ptr<const StateHomes> homes;
   };
   // As Cut. `kernels`: the session's. With `with_homes` the first call after a change costs all of the graph.
@@ -55,10 +54,10 @@ class SessionGraph {
                                bool with_homes) const ABSL_LOCKS_EXCLUDED(mu_);
   // See GraphExtender. kWrongUse after Forget.
   absl::Status Extend(GraphSource added, const LoadLimits& limits) ABSL_LOCKS_EXCLUDED(mu_);
-  // Another graph from now on. Calls `before` with it first, while nobody reads, adds or replaces: of several calls at
-  // once, the last that `before` sees is the graph that stays. kWrongUse after Forget.
+  // Replaces the graph. First calls `before` with it, with all readers and writers excluded: of several calls at once,
+  // the last graph that `before` sees is the one that stays. kWrongUse after Forget.
   absl::Status Replace(Graph graph, absl::FunctionRef<void(const Graph& next)> before) ABSL_LOCKS_EXCLUDED(mu_);
-  // There is no graph from now on.
+  // Drops the graph for good.
   void Forget() ABSL_LOCKS_EXCLUDED(mu_);
 
   // A copy of the graph as it is now, at the cost of all of it; null after Forget.
@@ -82,10 +81,10 @@ class SessionGraph {
   mutable Mutex mu_;
   mutable CondVar changed_;  // Of the numbers.
   mutable int32_t num_reading_ ABSL_GUARDED_BY(mu_) = 0;
-  int32_t num_writing_ ABSL_GUARDED_BY(mu_) = 0;          // Those that wait included: they come before new readers.
-  int64_t num_written_ ABSL_GUARDED_BY(mu_) = 0;          // Those that are through.
+  int32_t num_writing_ ABSL_GUARDED_BY(mu_) = 0;          // Waiting ones included: they come before new readers.
+  int64_t num_written_ ABSL_GUARDED_BY(mu_) = 0;          // Finished ones.
   mutable int32_t num_waiting_ ABSL_GUARDED_BY(mu_) = 0;  // Readers.
-  mutable int32_t num_due_ ABSL_GUARDED_BY(mu_) = 0;      // Those of them that come before the next writer.
+  mutable int32_t num_due_ ABSL_GUARDED_BY(mu_) = 0;      // Readers that come before the next writer.
   bool is_writing_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   bool is_forgotten_ ABSL_GUARDED_BY(mu_) = false;

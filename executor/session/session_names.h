@@ -12,14 +12,14 @@
 
 namespace sluice {
 
-// What a host calls the model that a session runs. Of the sessions open in a process, no two have the same name and
-// version. Without a name there is nothing to be told apart by.
+// The host's name for the model that a session runs. No two open sessions of a process have the same name and version.
+// An empty name may be shared.
 struct SessionMetadata {
   std::string name;
   int64_t version = 0;  // Not negative.
 };
 
-// The name and version of one open session: nobody else gets them while this holds them. Thread-safe.
+// Holds the name and version of one open session, which other sessions cannot claim meanwhile. Thread-safe.
 class SessionNameClaim {
  public:
   SessionNameClaim() = default;

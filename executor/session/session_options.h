@@ -29,8 +29,8 @@ struct SessionPool {
   std::string name;     // The process's pool of this name, shared by all sessions that name it. Empty: the session's.
 };
 
-// How a session runs. Pointers are borrowed and outlive the session, its callables, and the steps that nobody waits
-// for; null means a default.
+// How a session runs. Pointers are borrowed and must outlive the session, its callables and its asynchronous steps;
+// null means a default.
 struct SessionOptions {
   // Threads of the session's own pool, the caller included; 0: as many as processors, 1: the caller's thread only.
   int num_threads = 0;
@@ -47,16 +47,16 @@ struct SessionOptions {
   bool cut_by_device = false;
   const KernelRegistry* kernels = nullptr;  // BuiltinKernels().
   Allocator* allocator = nullptr;
-  // What multiplies matrices of floats: see OpenGemmPlugin in kernels/linalg/gemm_library.h. Null: our own loops.
+  // Multiplies float matrices: see OpenGemmPlugin in kernels/linalg/gemm_library.h. Null: our own loops.
   const SluiceGemmPlugin* gemm_plugin = nullptr;
-  // What runs steps that are not cut.
+  // Runs steps that are not cut.
   Driver driver = Driver::kAuto;
   // The kind of executor that runs steps, and each part of those that are cut, by name: see NewExecutor and
   // ExecutorKinds. With kSingleThreadedExecutor, a step (a part) uses one thread at a time, also inside kernels,
   // whichever driver runs it.
   std::string executor;
   const ExecutorKinds* executor_kinds = nullptr;  // ExecutorKinds::Builtin().
-  // Where the device that a node asks for does not exist: another one of its job and task, instead of an error; or
+  // If the device that a node requests does not exist, use another one of its job and task instead of an error; or
   // (both) one of this session, whatever job and task the node names.
   bool allow_soft_placement = false;
   bool allow_other_task = false;
@@ -66,22 +66,22 @@ struct SessionOptions {
   CallPolicy function_calls = CallPolicy::kByCost;
   // The same bits for any number of threads.
   bool deterministic = false;
-  // For calls of Session::Run, RunAsync and PRun, and of callables, that have no deadline. Not for Prepare, nor for
-  // PRunSetup, whose step may wait for the next PRun as long as it likes.
+  // For calls of Session::Run, RunAsync and PRun, and of callables, that have no deadline. Not for Prepare and
+  // PRunSetup, whose step may wait for the next PRun without limit.
   absl::Duration operation_timeout = absl::InfiniteDuration();
   // For runs that do not say otherwise: when to report that one hangs; see CallOptions. Above zero. Every kernel call
   // of a watched run costs some 100 ns more.
   absl::Duration stall_timeout = absl::InfiniteDuration();
-  // Prepared signatures that Run keeps; the least recently used go.
+  // How many prepared signatures Run keeps; the least recently used go.
   size_t max_prepared = 64;
-  // Partial runs that are not over: each keeps the memory of a step. More are refused (kLimitRuns); those that have
-  // failed do not count.
+  // How many partial runs may be open: each keeps the memory of a step. More are refused (kLimitRuns); failed ones do
+  // not count.
   size_t max_partial_runs = 1024;
   LoadLimits limits;
   // Which files the model's ops may read and write: see Note [Files are granted] in kernels/step/file_access.h.
   FileAccess files;
-  // Dropping of what nobody reads, folding of constants and joining of equal nodes, when a signature is prepared: see
-  // Note [Simplifying a step].
+  // What preparing a signature simplifies (drops unused nodes, folds constants, joins equal nodes): see Note
+  // [Simplifying a step].
   SimplifyOptions simplify;
   SessionMetadata metadata;
 };

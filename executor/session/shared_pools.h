@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// The process's pools that sessions share by name. A pool lives as long as somebody uses it. Thread-safe.
+// The process's pools that sessions share by name. A pool lives while it is used. Thread-safe.
 class SharedPools {
  public:
   // Of the process. Lives for ever.
@@ -22,8 +22,8 @@ class SharedPools {
   SharedPools(const SharedPools&) = delete;
   SharedPools& operator=(const SharedPools&) = delete;
 
-  // The pool called `name`, made with `num_threads` (0: as many as processors) when there is none. kWrongUse when the
-  // one there is was asked for with another number.
+  // Returns the pool called `name`, or makes it with `num_threads` (0: as many as processors). kWrongUse if it exists
+  // with another number.
   absl::StatusOr<std::shared_ptr<ThreadPool>> Find(const std::string& name, int num_threads) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -9,7 +9,7 @@ namespace sluice {
 
 // A text that is the same for equal signatures and for no others.
 std::string SignatureKey(const FeedFetchSpec& spec);
-// What checkpoints know the signature by where its user has not named it: a hash of that text.
+// Names a signature without a name of its own in checkpoints: a hash of that text.
 std::string PlanName(const FeedFetchSpec& spec);
 
 }  // namespace sluice

@@ -13,7 +13,7 @@ namespace sluice {
 
 // The end of a step that others run: set once, waited for by any number of threads. It may be destroyed as soon as a
 // wait has returned true. Thread-safe.
-// Waits may be inside of a `done`, or of a kernel: what their thread has set free goes to others first.
+// Waits may be inside of a `done` or a kernel: runs that their thread has deferred go to other threads first.
 class StepEnd {
  public:
   void Set(absl::Status status) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -33,7 +33,7 @@ class StepEnd {
     return is_over_;
   }
 
-  // Whether the step is over, and not well.
+  // Whether the step has ended with an error.
   bool HasFailed() const ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     return is_over_ && !status_.ok();

@@ -25,7 +25,7 @@
 namespace sluice {
 namespace {
 
-// Whether some node asks for a device or to be with another node: otherwise all are on the only device there is.
+// Whether some node requests a device or colocation; otherwise all are on the only device.
 bool AsksForDevices(const Graph& graph) {
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     const NodeId id(i);
@@ -92,8 +92,8 @@ class WithCalls final : public KernelCatalog {
   const KernelCatalog& kernels_;
 };
 
-// Replaces calls by bodies, removes what no fetch and no target needs of them, and compiles those bodies that are
-// called, of this version of the session's graph. False: one of them cannot be.
+// Replaces calls by bodies, prunes these, and compiles the bodies that stay called, for this version of the session's
+// graph. Returns false if one of them cannot be compiled.
 absl::StatusOr<bool> ReplaceCalls(const SessionCore& core, CallPolicy policy, int64_t version, StopPoll* stop,
                                   StepGraph* step) {
   Graph& needed = step->signature.graph;
@@ -177,7 +177,7 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
     const absl::Status placed = PlaceGraph(needed, core.device_list(), kernels, placement);
     if (!placed.ok()) return WithAllMissingKernels(placed, needed, core, stop);
   }
-  // The parts of a partial run are told apart by what each fetch needs: that stays as the user knows it.
+  // Partial runs check the feeds that each fetch needs, so their graph must stay as the user knows it.
   if (convention == FeedFetchOptions::Convention::kFunction) {
     SLUICE_RETURN_IF_ERROR(SimplifyStep(core, stop, &step.signature).status());
   }

@@ -57,8 +57,8 @@ absl::StatusOr<StepGraph> MakeStepGraph(const SessionGraph& graph, const FeedFet
 // The policy of the session's options, where steps of this kind can call functions at all.
 CallPolicy CallPolicyOf(const SessionCore& core, FeedFetchOptions::Convention convention);
 
-// `status`; where it says that the session has no kernel for one node of `graph`, the same for all such nodes, or for
-// those found before `stop`, which may be null, says to stop.
+// Returns `status`; if it reports a missing kernel for one node of `graph`, extends it to all such nodes found until
+// `stop`, which may be null.
 absl::Status WithAllMissingKernels(const absl::Status& status, const Graph& graph, const SessionCore& core,
                                    StopPoll* stop);
 

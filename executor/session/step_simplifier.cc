@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "executor/threads/flush_denormals.h"
 #include "executor/plan/node_error.h"
+#include "executor/threads/flush_denormals.h"
 #include "graph/base/status_macros.h"
 #include "graph/ir/graph_node.h"
 #include "graph/passes/pass_context.h"
@@ -21,8 +21,7 @@
 namespace sluice {
 namespace {
 
-// A kernel that takes long for its inputs (a product of matrices) is run for so many bytes at most: some milliseconds,
-// in the worst case a second.
+// Bounds the bytes of kernels that are slow for their inputs (matrix products): some milliseconds, at worst a second.
 constexpr int64_t kMaxHeavyBytes = 256 << 10;
 // Kernels may use memory beside their outputs.
 constexpr int64_t kMemoryPerOutput = 4;
@@ -36,7 +35,7 @@ int64_t BytesOf(absl::Span<const Tensor> tensors) {
   return bytes;
 }
 
-// Strings take memory that no allocator of ours bounds.
+// Our allocators do not bound the memory of strings.
 bool HasStrings(const Signature& signature) {
   const auto is_string = [](DType type) { return type == DType::kString; };
   return std::any_of(signature.inputs.begin(), signature.inputs.end(), is_string) ||
@@ -122,13 +121,13 @@ absl::StatusOr<SimplifyReport> SimplifyStep(const SessionCore& core, StopPoll* s
   context.catalog = &core.kernels();
   context.stop = stop;
   context.validates = options.validates;
-  context.inference.use_hints = false;  // One that is wrong is no error.
+  context.inference.use_hints = false;  // A wrong hint is not an error.
   for (const FeedFetchGraph::Port& feed : signature->feeds) {
     if (signature->graph.Contains(feed.node)) context.inference.fed.emplace_back(Output{feed.node, 0}, feed.shape);
   }
   if (&core.kernels() != &BuiltinKernels()) {
-    // All nodes of an op that the host has any row for: which row is for a node may depend on its label and device, and
-    // on attrs beside its types.
+    // Leaves alone all nodes of an op with a row of the host: which row a node uses may depend on its label, device and
+    // attrs.
     context.leaves_alone = [&core](const Graph& graph, NodeId id) {
       return !core.kernels().HostRowsOf(graph.op_name(id)).empty();
     };

@@ -18,7 +18,7 @@ namespace sluice {
 // Computes nodes ahead of all runs, with the kernels that would compute them in one: those of this build, on the CPUs
 // of a session, on the calling thread. Refuses nodes on other devices, kernels of hosts, which may do anything, those
 // that wait, those that would take long, and strings, whose memory has no bound.
-// Thread-safe. What it gives does not outlive it.
+// Thread-safe. Its results must not outlive it.
 class KernelEvaluator final : public ConstantEvaluator {
  public:
   // Gives kernels `max_bytes` at most at a time. Borrows the core.

@@ -16,9 +16,8 @@
 
 namespace sluice {
 
-// The threads of one step: those of a pool, and the thread that waits for the step, which works meanwhile, but on
-// nothing else than this step. So a pool of n threads gives a step n, and a step that is over does not wait for what
-// others have put into the pool.
+// The threads of one step: those of a pool, and the thread that waits for the step, which works on this step only. So a
+// pool of n threads gives a step n, and a finished step does not wait for other work in the pool.
 //
 //   StepTasks tasks(pool, args.step_id);
 //   StartParts(&tasks, [&tasks](absl::Status status) { tasks.End(std::move(status)); });
@@ -34,14 +33,14 @@ class StepTasks final : public TaskRunner {
   StepTasks(const StepTasks&) = delete;
   StepTasks& operator=(const StepTasks&) = delete;
 
-  // Has `task` run by a thread of the pool, or by the waiting thread, whichever comes first.
+  // Runs `task` on a thread of the pool or on the waiting thread, whichever comes first.
   void Schedule(absl::AnyInvocable<void()> task) override;
   int num_threads() const override { return threads_ != nullptr ? threads_->num_threads() : 1; }
   bool HasWaitingTasks() const override { return threads_ != nullptr && threads_->HasWaitingTasks(); }
   void ParallelFor(int64_t total, double unit_ns, bool deterministic,
                    absl::FunctionRef<void(int64_t, int64_t)> work) override;
 
-  // The step is over, with this outcome. To be called once; this may be gone when it returns.
+  // Ends the step with this outcome. Call it once; this may be destroyed when it returns.
   void End(absl::Status status) noexcept;
   // Works until the step is over or `deadline` has passed; returns whether it is over.
   bool WorkUntil(absl::Time deadline) noexcept;
@@ -49,7 +48,7 @@ class StepTasks final : public TaskRunner {
   absl::Status WorkToEnd() noexcept;
 
  private:
-  // What outlives the step as long as the pool has tickets for it. Thread-safe.
+  // Outlives the step as long as the pool has tickets for it. Thread-safe.
   class Queue : public Counted {
    public:
     // The step does not end before HasBeenScheduled is called, too.

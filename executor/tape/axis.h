@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// The axis of x that `axis` means, which may count from the end. A scalar has one axis here, number 0. What x has
-// failed with; kTapeUndefined; kOpShape where x has no such axis.
+// Returns the axis of x that `axis` means, which may count from the end. A scalar has one axis here, number 0. Errors:
+// that of x; kTapeUndefined; kOpShape if x has no such axis.
 absl::StatusOr<int32_t> AxisOf(absl::string_view op, const Var& x, int32_t axis);
 
 }  // namespace sluice

@@ -28,7 +28,7 @@ class BackwardGraphMaker {
 
   absl::StatusOr<std::shared_ptr<const BackwardGraph>> Make(const std::vector<bool>& seeded,
                                                             absl::Span<const PassStructure::Captured> captured) {
-    // Arguments first: seeds come behind all saved values.
+    // Add all arguments first: the saved values, then the seeds.
     SLUICE_RETURN_IF_ERROR(AddSavedValues());
     for (size_t i = 0; i < plan_.items().size(); ++i) SLUICE_RETURN_IF_ERROR(AddSeeds(i, seeded));
     for (size_t i = 0; i < plan_.items().size(); ++i) {
@@ -134,8 +134,8 @@ class BackwardGraphMaker {
     return absl::OkStatus();
   }
 
-  // A gradient that would have to be cast has no graph: such passes run node by node. The shape of one that a row of
-  // the host gives is compared at each run.
+  // Passes in which a gradient must be cast run node by node. Gradients from rows of the host have their shapes
+  // compared at each run.
   absl::Status CheckEdge(size_t i, size_t e, const Output& dx) {
     const TapeNode& node = *plan_.items()[i].node;
     const TapeEdge& edge = node.edges[e];

@@ -27,12 +27,12 @@ class BackwardGraph {
                                                                    absl::Span<const PassStructure::Captured> captured);
 
   // `args`: the saved values of all items in their order, each as its gradient lists them; then the seeds in the order
-  // of the buffers. `results`: by leaf to which something flows, in the order of the items, then by capture; what no
-  // gradient flows to stays without a value; then the shapes for the checks.
+  // of the buffers. `results`: one for each leaf that gets a gradient, in the order of the items, then one for each
+  // capture (without a value if nothing flows to it), then the shapes for the checks.
   absl::Status Run(const RunContext& run, absl::Span<Tensor> args, absl::Span<Tensor> results) const;
   size_t num_results() const { return num_results_; }
-  // Gradients that rows of the host give: their shapes are the last of the results, for RunGraph to compare with those
-  // of the inputs. Rows of our own table are trusted to give the shape of their input.
+  // A gradient from a row of the host: its shape is among the last results, and RunGraph compares it with that of the
+  // input. Rows of our own table are trusted to give the shape of their input.
   struct Check {
     size_t item = 0;
     size_t edge = 0;

@@ -23,7 +23,7 @@ BackwardPass*& ThisThreadsPass() {
   return pass;
 }
 
-// `status` with where its node was recorded.
+// Adds to `status` where its node was recorded.
 absl::Status AtOrigin(const absl::Status& status, const TapeNode& node) {
   if (status.ok() || node.origin == nullptr) return status;
   absl::Status longer(
@@ -45,7 +45,7 @@ BackwardPass::BackwardPass(TapeCore& core, const PassPlan& plan, const Options& 
   for (const PassPlan::Item& item : plan.items()) waits_for_.push_back(item.dependencies);
   run_.step_id = NewStepId();
   run_.cancellation = options.cancellation != nullptr ? options.cancellation : CallLimitsScope::Current();
-  run_.cancel_on_error = false;  // It is the caller's.
+  run_.cancel_on_error = false;  // The caller owns the cancellation.
   if (outer_ != nullptr && outer_->run_.cancellation != nullptr) LinkCancellation();
   ThisThreadsPass() = this;
 }
@@ -58,7 +58,7 @@ void BackwardPass::LinkCancellation() {
   run_.cancellation = outer;
   if (own == nullptr) return;
   for (const BackwardPass* pass = outer_; pass != nullptr; pass = pass->outer_) {
-    if (pass->run_.cancellation == own || pass->linked_ == own) return;  // Heard of through `outer`.
+    if (pass->run_.cancellation == own || pass->linked_ == own) return;  // `outer` passes it on.
   }
   linked_ = own;
   both_.emplace(outer);
@@ -82,7 +82,7 @@ void BackwardPass::Capture(size_t k, const TapeEdge& target, int32_t place) {
 }
 
 absl::Status BackwardPass::CheckCancelled() const {
-  // Cancelled with any of those that this pass is inside of (LinkCancellation).
+  // Also cancelled with each pass around this one (LinkCancellation).
   if (run_.cancellation == nullptr || !run_.cancellation->IsCancelled()) return absl::OkStatus();
   for (const BackwardPass* pass = this; pass != nullptr; pass = pass->outer_) {
     const CancellationManager* const cancellation = pass->options_.cancellation;
@@ -103,7 +103,7 @@ absl::Status BackwardPass::Run() {
 
 absl::Status BackwardPass::RunCallbacks() {
   for (size_t i = 0; i < callbacks_.size(); ++i) {
-    // It may add others, so that the vector moves.
+    // Moved out first: the call may queue others, which moves the vector.
     absl::AnyInvocable<absl::Status()> callback = std::move(callbacks_[i]);
     try {
       SLUICE_RETURN_IF_ERROR(callback());
@@ -116,7 +116,7 @@ absl::Status BackwardPass::RunCallbacks() {
 
 absl::Status BackwardPass::RunNodes() {
   SortCaptures();
-  // Roots that are leaves wait for nothing.
+  // Run the roots that are leaves.
   for (const int32_t place : plan_.root_places()) {
     if (place < 0 || waits_for_[static_cast<size_t>(place)] > 0) continue;
     const auto i = static_cast<size_t>(place);
@@ -129,7 +129,7 @@ absl::Status BackwardPass::RunNodes() {
   return absl::OkStatus();
 }
 
-// Runs a node, and the leaves that wait for nothing more then.
+// Runs a node, then each leaf whose last gradient it gave.
 absl::Status BackwardPass::RunReady(size_t i) {
   const PassPlan::Item& item = plan_.items()[i];
   is_done_[i] = true;
@@ -155,7 +155,7 @@ absl::Status BackwardPass::RunNode(size_t i, absl::Span<TapeValue> grads) {
   const PassPlan::Item& item = plan_.items()[i];
   TapeNode& node = *item.node;
   HookCalls hooks(core_, node);
-  // As in PyTorch: a node that runs, too, has its captures taken before its hooks change them.
+  // As in PyTorch, the captures of a node that runs are taken before its hooks change them.
   if (item.is_target && item.runs) KeepCaptures(i, grads);
   if (hooks.has_hooks()) SLUICE_RETURN_IF_ERROR(hooks.CallGradHooks(grads));
   if (item.is_target && !item.runs) KeepCaptures(i, grads);
@@ -268,7 +268,7 @@ absl::Status BackwardPass::EvaluateCustom(size_t i, absl::Span<TapeValue> grads,
     SLUICE_RETURN_IF_ERROR(CheckTape(core_, results[e]));
     TapeValue grad{results[e].value(), results[e].state()->history};
     const TapeEdge& edge = node.edges[e];
-    // Post hooks also see gradients of inputs that need none.
+    // Checked for inputs that need no gradient too: post hooks see theirs.
     if (edge.is_set()) SLUICE_RETURN_IF_ERROR(CheckGrad(core_, edge.node->outputs[edge.slot], name, e, &grad));
     (*input_grads)[e] = std::move(grad);
   }
@@ -290,7 +290,7 @@ absl::Status BackwardPass::Add(const RunContext& run, TapeValue* sum, TapeValue 
     *sum = std::move(added);
     return absl::OkStatus();
   }
-  sum->history = TapeEdge();  // A sum that is not recorded has none.
+  sum->history = TapeEdge();  // This sum is not recorded.
   Entry slots[3];
   slots[0].SetValue(std::move(sum->value));
   slots[1].SetValue(std::move(term.value));
@@ -315,9 +315,9 @@ absl::Status BackwardPass::Accumulate(TapeNode& node, const Var& leaf, TapeValue
         .Node(node.name(), node.name())
         .Text("adds to a leaf that has been assigned a computed value since, and is not a leaf any more");
   }
-  // Nobody can see the leaf any more, or it requires no gradient.
+  // The leaf has no handles left, or requires no gradient any more.
   if (!leaf.requires_grad()) return absl::OkStatus();
-  // Before the lock: it may be the last that holds a node, and a hook that ends may look at the leaf.
+  // Done before the lock: this may free a node, and with it a hook whose destructor looks at the leaf.
   if (!options_.creates_graph) grad.history = TapeEdge();
   Var replaced;
   MutexLock lock(&leaf.state()->mu);
@@ -336,8 +336,8 @@ absl::Status BackwardPass::AddTo(VarState& leaf, TapeValue grad, Var* replaced) 
     *replaced = std::exchange(leaf.grad, VarOf(core_, std::move(sum)));
     return absl::OkStatus();
   }
-  // In place: who holds the gradient sees the sum. On failure it is as before: what is half added is lost, so no
-  // cancellation ends this sum.
+  // Add in place, so that all holders of the gradient see the sum. A cancellation would leave it half added, so this
+  // sum has none.
   TapeValue sum{std::move(before.value), TapeEdge()};
   const absl::Status added = Add(core_.run(), &sum, std::move(grad));
   before.value = std::move(sum.value);

@@ -23,20 +23,20 @@ class BackwardGraph;
 class HookCalls;
 
 // Note [Backward passes]
-// A pass goes over the nodes of its plan in their order: by sequence number, the largest first, and leaves as soon as
-// all that flows to them has come. So nothing is counted and no queue is kept, and sums have one order. For each node:
-// what has come for its outputs is added up; hooks of its outputs see that, then a retained gradient, then the node's
-// own hooks (captures are taken before the hooks of outputs if the node runs, and after them if it does not); then the
-// node runs, hooks behind it see what it gives, and that goes along its edges. Nodes to which nothing flows compute
-// nothing, though their saved values are checked and given up as ever; custom functions run and see zeros or undefined
-// gradients. The hooks of a pass's only root are called even if it does not run. All of it happens on the thread that
-// began the pass. Without create_graph, what a pass leaves in leaves and captures has no history, though a seed or a
-// hook's replacement had one. A node's op is called as steps of its GradientTemplate: in passes with create_graph
-// through CallOp, so that they are recorded as all ops are. Saved values are given up, unless retained, when their node
-// has run, also where the pass fails later; in a pass that runs as a graph, all of them before it runs, and leaves are
-// added to behind it: where a kernel fails or the pass is cancelled then, nothing was added. A hook or a custom
-// function may begin a pass of its own: it runs to its end on the same thread, and touches nothing of the outer one.
-// From depth kMaxDepth on a service thread goes on (Tape::Backward).
+// A pass runs the nodes of its plan in descending order of their sequence numbers, and each leaf as soon as its last
+// gradient has come. So it needs no queue, and sums have one order. For each node it adds up the gradients of its
+// outputs; calls the hooks of the outputs, keeps retained gradients, and calls the node's own hooks (captures are taken
+// before the hooks of outputs if the node runs, and after them if it does not); runs the node; calls its post hooks on
+// what it gives; and passes that along its edges. Nodes to which nothing flows compute nothing, though their saved
+// values are checked and released as ever; custom functions run and see zeros or undefined gradients. The hooks of a
+// pass's only root are called even if it does not run. All of it happens on the thread that began the pass. Without
+// create_graph, leaves and captures get gradients without history, even if a seed or a hook's replacement had one. A
+// node's op is called as steps of its GradientTemplate: in passes with create_graph through CallOp, so that they are
+// recorded as all ops are. Saved values are released, unless retained, when their node has run, even if the pass fails
+// later. A pass that runs as a graph releases all of them before it runs and adds to leaves after it: if a kernel fails
+// or the pass is cancelled, nothing was added. A hook or a custom function may begin a pass of its own: it runs to its
+// end on the same thread, and touches nothing of the outer one. At depth kMaxDepth a service thread runs it
+// (Tape::Backward).
 
 // One backward pass. Lives on the stack of its thread.
 class BackwardPass {
@@ -60,7 +60,7 @@ class BackwardPass {
   absl::Status Run();
   TapeValue& capture(size_t k) { return captures_[k].value; }
 
-  // While it lives, this thread is inside of `pass`, which another thread is in and waits.
+  // While it lives, this thread is inside of `pass`, whose own thread waits.
   class Inside {
    public:
     explicit Inside(BackwardPass* pass);
@@ -82,11 +82,11 @@ class BackwardPass {
     TapeValue value;
   };
 
-  // By the graph of the pass's structure, where there is one: `*was_run` says whether.
+  // Runs the graph of the pass's structure if there is one, and sets `*was_run`.
   absl::Status RunAsGraph(bool* was_run);
   bool IsPlain() const;
   bool CheckAllSaved(const PassStructure& structure) const;
-  // `*was_run` becomes false where a gradient of a row of the host is not as its input: then nothing has changed.
+  // Sets `*was_run` to false, and changes nothing, if a gradient from a row of the host has not the shape of its input.
   absl::Status RunGraph(const BackwardGraph& graph, const PassStructure& structure, bool* was_run);
   absl::Status TakeAllSaved(const PassStructure& structure, bool keeps, std::vector<Tensor>* taken);
   bool HaveExpectedShapes(const BackwardGraph& graph, absl::Span<const Tensor> results) const;
@@ -94,29 +94,29 @@ class BackwardPass {
   absl::Status TakeResults(const PassStructure& structure, absl::Span<Tensor> results);
   absl::Status RunNodes();
   absl::Status RunReady(size_t i);
-  // One node: `grads` are those of its outputs.
+  // Runs one node; `grads` are those of its outputs.
   absl::Status RunNode(size_t i, absl::Span<TapeValue> grads);
   void KeepCaptures(size_t i, absl::Span<const TapeValue> grads);
   void SortCaptures();
-  // What the node computes for its inputs, into input_grads.
+  // Computes the gradients of the node's inputs.
   absl::Status Evaluate(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
   absl::Status EvaluateOp(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
   absl::Status EvaluateCustom(size_t i, absl::Span<TapeValue> grads, std::vector<TapeValue>* input_grads);
-  // That each is what the edge that it goes along expects.
+  // Checks each against the output that its edge leads to.
   absl::Status CheckInputGrads(size_t i, std::vector<TapeValue>* input_grads);
-  // The node of a leaf; `kept` is what its post hooks see.
+  // Runs the node of a leaf; its post hooks see `kept`.
   absl::Status RunLeaf(TapeNode& node, TapeValue grad, HookCalls& hooks, absl::Span<const TapeValue> kept);
-  // `leaf` is undefined where nobody can see it any more.
+  // `leaf` is undefined if it has no handles left.
   absl::Status Accumulate(TapeNode& node, const Var& leaf, TapeValue grad);
-  // `replaced`: what the leaf's gradient was, to be freed without the lock, since hooks' destructors may be called.
+  // `replaced` gets the leaf's former gradient, which must be freed without the lock: that may call hooks' destructors.
   absl::Status AddTo(VarState& leaf, TapeValue grad, Var* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(leaf.mu);
   absl::Status RunSteps(const GradientTemplate& gradient, absl::Span<TapeValue> values, SlotSet wants,
                         std::vector<TapeValue>* input_grads);
   absl::Status RecordSteps(const GradientTemplate& gradient, absl::Span<TapeValue> values, SlotSet wants,
                            std::vector<TapeValue>* input_grads);
-  // sum += term, in place where nobody else has it. On error the sum is as before, unless `run` can be cancelled.
+  // sum += term, in place if the sum has no other holder. On error the sum is as before, unless `run` can be cancelled.
   absl::Status Add(const RunContext& run, TapeValue* sum, TapeValue term);
-  // Has this pass end with those that it is inside of.
+  // Makes a cancellation of the passes around this one cancel it too.
   void LinkCancellation();
   absl::Status CheckNan(const TapeNode& node, absl::Span<const TapeValue> input_grads) const;
   absl::Status CheckCancelled() const;
@@ -128,18 +128,18 @@ class BackwardPass {
   const Options options_;
   RunContext run_;
   std::vector<TapeValue> buffers_;
-  std::vector<int32_t> waits_for_;  // By item: edges along which nothing has come yet.
+  std::vector<int32_t> waits_for_;  // By item: edges that have not brought a gradient yet.
   std::vector<bool> is_done_;
   std::vector<CaptureSpot> captures_;
   std::vector<uint32_t> captures_by_place_;  // Indices of captures_.
   std::vector<absl::AnyInvocable<absl::Status()>> callbacks_;
   std::unique_ptr<Entry[]> entries_;  // Values of the template that runs.
   size_t num_entries_ = 0;
-  std::shared_ptr<const EagerOp> add_;  // For the type of the last sum.
+  std::shared_ptr<const EagerOp> add_;  // Adds values of the type of the last sum.
   BackwardPass* const outer_;
-  // Of a pass with a cancellation or limits of its own inside of one with others: cancelled with either.
+  // Set in a pass with its own cancellation or limits inside of one with others: cancelled with either.
   std::optional<ChildManager> both_;
-  CancellationManager* linked_ = nullptr;  // Its own.
+  CancellationManager* linked_ = nullptr;  // This pass's own.
   std::optional<CancellationLink> link_;   // From `linked_`; ends before what it cancels.
 };
 

@@ -12,9 +12,9 @@
 namespace sluice {
 
 // While it lives, ops that this thread calls on tapes, and passes that it begins without a cancellation of their own,
-// end with an error when `cancellation` (null: none) is cancelled or the deadline has passed, also those that wait for
-// something. Where the system gives no thread to watch the deadline, they end at once (kOutOfMemory). Sums into
-// gradients and variables are finished all the same. Scopes nest: an op obeys all of them. One thread's, on the stack.
+// end with an error when `cancellation` (null: none) is cancelled or the deadline has passed, even while they wait. If
+// the system gives no thread to watch the deadline, they end at once (kOutOfMemory). Sums into gradients and variables
+// are always finished. Scopes nest: an op obeys all of them. One thread's, on the stack.
 //
 //   const CallLimitsScope limits(nullptr, absl::Now() + absl::Seconds(2));
 //   std::vector<Var> next = tape.Op("QueueDequeueV2", {queue}, attrs);
@@ -31,7 +31,7 @@ class CallLimitsScope {
  private:
   CancellationManager* const outer_;
   ChildManager child_;
-  // These end before what they cancel.
+  // Destroyed before the managers that they cancel.
   std::optional<TimedCall> timer_;
   std::optional<CancellationLink> link_;
 };

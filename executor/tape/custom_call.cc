@@ -18,7 +18,7 @@ bool Contains(absl::Span<const Var> vars, const Var& var) {
   return std::any_of(vars.begin(), vars.end(), [&](const Var& other) { return SameVar(var, other); });
 }
 
-// Has the variable that retains the gradient of this output do so no more.
+// Ends the retaining of this output's gradient.
 void StopRetaining(const TapeEdge& edge) {
   MutexLock lock(&edge.node->mu);
   NodeHooks* const hooks = edge.node->hooks.get();
@@ -27,7 +27,7 @@ void StopRetaining(const TapeEdge& edge) {
   edge.node->has_hooks.store(!hooks->empty(), std::memory_order_relaxed);
 }
 
-// What stands behind the gradients of a function that has them once only.
+// The history of gradients that cannot be differentiated again: its Backward fails.
 class DifferentiatedTwice final : public CustomFunction {
  public:
   explicit DifferentiatedTwice(std::string name) : name_(std::move(name)) {}
@@ -38,7 +38,7 @@ class DifferentiatedTwice final : public CustomFunction {
   absl::StatusOr<std::vector<Var>> Backward(FunctionContext&, absl::Span<const Var>) override {
     return Error(ErrorCode::kTapeNoDerivative)
         .Node(name_, name_)
-        .Text("is differentiated a second time, and says that it can be once only");
+        .Text("is differentiated a second time, but is declared differentiable once only");
   }
 
  private:
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<Var>> FunctionContext::Saved() const {
   if (node_ == nullptr) {
     return Error(ErrorCode::kTapeFunction)
         .Node(call_.function->name(), call_.function->name())
-        .Text("asks for saved variables outside of Backward");
+        .Text("reads saved variables outside of Backward");
   }
   return call_.Unpack(core_, *node_);
 }
@@ -121,7 +121,7 @@ std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomF
   absl::Status status = outputs.status();
   if (status.ok()) status = call.CheckForward(core, inputs, *outputs, is_recorded);
   if (status.ok()) {
-    // What Forward has called on the way is older than the node.
+    // Taken after Forward, whose calls thus have smaller numbers.
     node->sequence = core.NextSequence();
     if (DetectsAnomalies()) node->origin = PlaceOfThread(function->name());
     call.WrapOutputs(core, is_recorded ? node : CountedPtr<TapeNode>(), inputs, &*outputs);
@@ -130,7 +130,7 @@ std::vector<Var> CustomCall::Apply(TapeCore& core, const std::shared_ptr<CustomF
       call.Save(*outputs);
     }
   }
-  // They may have the node as their history.
+  // Cleared: their history may be the node, which would keep itself.
   call.to_save.clear();
   call.dirty.clear();
   call.non_differentiable.clear();
@@ -190,7 +190,7 @@ void CustomCall::WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, ab
                             uint32_t slot, Var* output) {
   const bool is_input = Contains(inputs, *output);
   if (is_input && !Contains(dirty, *output)) {
-    // The same value, as a variable of the function's own.
+    // The function gets a variable of its own.
     *output = VarOf(core, {output->value(), TapeEdge()});
   }
   VarState& state = *output->state();
@@ -199,7 +199,7 @@ void CustomCall::WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, ab
   if (retains) StopRetaining(state.history);
   state.history = {node, slot};
   state.is_leaf = false;
-  // As after Assign: the gradient of the value that the variable has now. What was retained before was another's.
+  // As after Assign, retain the gradient of the value that the variable has now.
   if (retains) (void)output->RetainGrad();
   if (is_input) output->ClearGrad();
 }
@@ -278,7 +278,7 @@ absl::StatusOr<std::vector<Var>> CustomCall::Unpack(TapeCore& core, TapeNode& no
 }
 
 absl::StatusOr<Tensor> CustomCall::ZerosOf(size_t slot) const {
-  if (slot >= output_metas.size()) return Tensor();  // DifferentiatedTwice reads none.
+  if (slot >= output_metas.size()) return Tensor();  // DifferentiatedTwice does not read it.
   const GradientMeta& meta = output_metas[slot];
   const bool is_number = HasGradient(meta.dtype) && meta.dtype != DType::kVariant;
   if (!is_number && !IsInteger(meta.dtype) && meta.dtype != DType::kBool) return Tensor();

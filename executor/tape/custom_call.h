@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-// Has a leaf count as saved while it lives. Refers to it, without keeping its content.
+// Counts a leaf as saved while it lives; does not keep the leaf's content.
 struct LeafSaverEnd {
   void operator()(VarState* leaf) const {
     leaf->DropSaver();
@@ -34,7 +34,7 @@ struct SavedVar {
   TapeEdge history;
   int32_t output = -1;
   bool is_defined = false;
-  LeafSaver saver;                   // Of a leaf, which comes back itself.
+  LeafSaver saver;                   // Of a leaf: Saved returns the leaf itself.
   CountedPtr<TapeNode> accumulator;  // The leaf's, if it had one.
 };
 
@@ -43,17 +43,17 @@ class CustomCall {
  public:
   explicit CustomCall(std::shared_ptr<CustomFunction> f) : function(std::move(f)) {}
 
-  // Runs Forward over `inputs` and gives its outputs their history. One failed variable where it fails.
+  // Runs Forward over `inputs` and gives its outputs their history; returns one failed variable on error.
   static std::vector<Var> Apply(TapeCore& core, const std::shared_ptr<CustomFunction>& function,
                                 absl::Span<const Var> inputs);
-  // Runs Backward with what is there of `grads`. `node` is the call's; `wants` the inputs whose gradients the pass
+  // Runs Backward; some of `grads` may be undefined. `node` is the call's; `wants`: inputs whose gradients the pass
   // needs.
   absl::StatusOr<std::vector<Var>> RunBackward(TapeCore& core, TapeNode& node, std::vector<Var> grads, SlotSet wants);
-  // What was saved: leaves themselves, and variables of their own for all others.
+  // Returns what was saved: leaves themselves, and new variables for all others.
   absl::StatusOr<std::vector<Var>> Unpack(TapeCore& core, TapeNode& node) const ABSL_LOCKS_EXCLUDED(node.mu);
-  // What stands for the gradient of an output that has none: zeros; without a value where its type has no zeros.
+  // Returns zeros for an output without a gradient; no value if its type has no zeros.
   absl::StatusOr<Tensor> ZerosOf(size_t slot) const;
-  // Gives up what was saved, to the caller, who frees it without the node's mutex.
+  // Moves what was saved to the caller, who frees it without the node's mutex.
   std::vector<SavedVar> Release();
 
   const std::shared_ptr<CustomFunction> function;
@@ -66,11 +66,10 @@ class CustomCall {
 
  private:
   absl::StatusOr<std::vector<Var>> RunForward(TapeCore& core, absl::Span<const Var> inputs, SlotSet wants);
-  // What can be wrong with what Forward gave and said, before any variable is changed. `records`: whether outputs get a
-  // history.
+  // Checks what Forward gave and said before any variable is changed. `records`: whether outputs get a history.
   absl::Status CheckForward(const TapeCore& core, absl::Span<const Var> inputs, absl::Span<const Var> outputs,
                             bool records) const;
-  // Gives the outputs their history, which is `node`; null: nothing is recorded.
+  // Makes `node` the history of the outputs; null: nothing is recorded.
   void WrapOutputs(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs,
                    std::vector<Var>* outputs);
   void WrapOutput(TapeCore& core, const CountedPtr<TapeNode>& node, absl::Span<const Var> inputs, uint32_t slot,

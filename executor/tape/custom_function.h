@@ -18,11 +18,12 @@ class CustomCall;
 class TapeCore;
 class TapeNode;
 
-// What one call of a custom function knows and keeps. Forward says what is saved and how outputs are to be taken;
+// The state of one call of a custom function. Forward declares what to save and which outputs have no gradient;
 // Backward gets it back. Borrowed for the duration of either.
 class FunctionContext {
  public:
-  // For those who call functions. `node` is null in Forward; bit i of `wants` is for input i, the last for all others.
+  // For the code that calls functions. `node` is null in Forward; bit i of `wants` is for input i, the last for all
+  // others.
   FunctionContext(CustomCall& call, TapeCore& core, TapeNode* node, uint64_t wants)
       : call_(call), core_(core), node_(node), wants_(wants) {}
 
@@ -40,7 +41,7 @@ class FunctionContext {
   void SetMaterializeGrads(bool materialize);
 
   // --- In both -------------------------------------------------------------------------------------------------------
-  // Whether the gradient of input `i` is asked for: in Backward, by this pass.
+  // Whether the gradient of input `i` is needed: in Backward, by this pass.
   bool NeedsInputGrad(size_t i) const;
   // State of this call that is not a variable: made by its default constructor when it is first asked for, the same
   // object in Forward and in each Backward of the call, and freed with the record. One type for a call: asking for
@@ -53,16 +54,16 @@ class FunctionContext {
   }
 
   // --- In Backward ---------------------------------------------------------------------------------------------------
-  // What was saved, in that order: leaves themselves, as they are now; all others as new variables, with the value and
-  // the history that they had. kTapeFreed where an earlier pass without retain_graph freed it, kTapeModified where a
-  // variable has been assigned since.
+  // Returns what was saved, in that order: leaves themselves, as they are now; all others as new variables, with the
+  // value and the history that they had. kTapeFreed where an earlier pass without retain_graph freed it, kTapeModified
+  // where a variable has been assigned since.
   absl::StatusOr<std::vector<Var>> Saved() const;
 
-  // For those who call functions: what Backward has done that it must not.
+  // For the code that calls functions: the first call that Backward made and only Forward may make.
   const absl::Status& misuse() const { return misuse_; }
 
  private:
-  // Whether this is Forward; notes the misuse where it is not.
+  // Returns whether this is Forward, and notes the misuse if it is not.
   bool IsForward(const char* method);
   std::any& StateOfCall();
 
@@ -90,9 +91,9 @@ class FunctionContext {
 //   };
 //   std::vector<Var> outputs = tape.Apply(std::make_shared<Exp>(), {x});
 //
-// The object may serve any number of calls: what is theirs alone belongs into the context (State). Both functions run
-// on the thread of the caller of Apply and Backward, or, in a pass inside of 60 others, on one that goes on for it
-// while it waits; what they throw becomes a status.
+// The object may serve any number of calls: keep the state of one call in the context (State). Both functions run on
+// the thread that called Apply or Backward (in a pass inside of 60 others, on a service thread while that one waits);
+// exceptions become statuses.
 class CustomFunction {
  public:
   virtual ~CustomFunction() = default;
@@ -101,11 +102,11 @@ class CustomFunction {
   virtual std::string name() const = 0;
   // Runs without recording.
   virtual absl::StatusOr<std::vector<Var>> Forward(FunctionContext& context, absl::Span<const Var> inputs) = 0;
-  // Gives a gradient for each input, undefined for those that have none; more are allowed where they are undefined.
-  // Runs with recording in passes with create_graph, unless it is differentiable once only.
+  // Returns a gradient for each input, undefined for inputs without one; further ones must be undefined. Runs with
+  // recording in passes with create_graph, unless it is differentiable once only.
   virtual absl::StatusOr<std::vector<Var>> Backward(FunctionContext& context, absl::Span<const Var> grads) = 0;
-  // True: its gradients have no gradients. As in PyTorch a pass that comes to them is an error (kTapeNoDerivative), and
-  // no input is used to compute them; where no gradient of an output depends on anything they are constants.
+  // True: its gradients have no gradients. As in PyTorch, differentiating them is an error (kTapeNoDerivative), unless
+  // no gradient of an output requires one: then they are constants.
   virtual bool is_once_differentiable() const { return false; }
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxGradients = 64;
 
-// What calls alike have in common.
+// The key that calls of one op, with equal attrs and input types, share.
 std::string KeyOf(absl::string_view op, const EagerOp::Attrs& attrs, absl::Span<const DType> inputs) {
   std::string key(op);
   for (const DType type : inputs) key.push_back(static_cast<char>(type));
@@ -48,7 +48,7 @@ class WaitedCall final : public AsyncCallOwner {
 
  private:
   NodeCall call_;
-  absl::Status status_;  // Of the thread that ends the call, then of the one that waits.
+  absl::Status status_;  // Written by the thread that ends the call, then read by the one that waits.
   Notification done_;
 };
 
@@ -174,7 +174,7 @@ absl::StatusOr<std::shared_ptr<const EagerOp>> EagerOps::Find(absl::string_view 
   }
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<const EagerOp> made, Make(op, attrs, inputs));
   MutexLock lock(&mu_);
-  // Nodes keep those that they need.
+  // Nodes keep the ops that they need.
   if (by_key_.size() >= kMaxOps || key_bytes_ + key.size() > kMaxKeyBytes) RetireAllLocked();
   key_bytes_ += key.size();
   return by_key_.try_emplace(std::move(key), std::move(made)).first->second;
@@ -184,7 +184,7 @@ void EagerOps::RetireAllLocked() {
   for (const auto& [key, op] : by_key_) op->Retire();
   by_key_.clear();
   key_bytes_ = 0;
-  // Made of ops that keep no gradients any more, theirs would be made again at each call that is recorded.
+  // Drop their gradients too: made of retired ops, they would be made anew at each recorded call.
   for (const auto& op : lasting_) op->DropGradients();
 }
 

@@ -31,8 +31,8 @@ class GradientTemplate;
 // Whether gradients of values of this type are recorded: of numbers, and of variants, which may hold some (lists).
 bool HasGradient(DType type);
 
-// One op with attrs and input types, and its kernel: what is called when an op runs at once, outside of any graph.
-// Made once for all calls alike (EagerOps). Immutable, but for the gradients that it keeps; thread-safe.
+// One op with attrs and input types, and its kernel, for calls outside of any graph. Made once for all such calls
+// (EagerOps). Immutable, but for the gradients that it keeps; thread-safe.
 class EagerOp {
  public:
   using Attrs = std::vector<std::pair<std::string, AttrValue>>;
@@ -48,30 +48,31 @@ class EagerOp {
   uint32_t num_outputs() const { return io_.num_outputs; }
   DType input_type(uint32_t i) const { return io_.input_types[i]; }
   DType output_type(uint32_t i) const { return io_.output_types[i]; }
-  // Null: nobody has said what its gradient is.
+  // Null: no gradient is registered.
   const GradientRow* row() const { return row_; }
-  // Whether gradients may flow from some output to some input. True, too, where that is an error later.
+  // Whether gradients may flow from some output to some input; true even if that fails later.
   bool is_differentiable() const { return is_differentiable_; }
 
-  // Whether a call has shown that no one gradient of all outputs serves where only some of them have one (Record).
-  // Relaxed: spares later calls the question.
+  // Whether a call has shown that the gradient of all outputs does not serve when only some have one (Record). Relaxed:
+  // it only spares later calls the check.
   bool lacks_joint_gradient() const { return lacks_joint_gradient_.load(std::memory_order_relaxed); }
   void SetLacksJointGradient() const { lacks_joint_gradient_.store(true, std::memory_order_relaxed); }
 
-  // Calls the kernel. `slots`: inputs with their values, which are given up and may be overwritten, then outputs.
-  // Errors name the op; exceptions of the kernel become statuses.
+  // Calls the kernel. `slots`: the inputs, whose values are consumed and may be overwritten, then the outputs. Errors
+  // name the op; exceptions of the kernel become statuses.
   absl::Status Run(const RunContext& run, Entry* slots) const;
-  // The same with inputs and outputs where `io` says, in the tables of `context`.
+  // The same for inputs and outputs in the tables of `context`, at the places in `io`.
   absl::Status RunIn(KernelContext& context, const NodeIo& io) const;
 
-  // The first kept gradient for which `fits` holds, or null; and one more, in place of the oldest where there are many.
+  // Returns the first kept gradient for which `fits` holds, or null. KeepGradient adds one, in place of the oldest if
+  // there are many.
   std::shared_ptr<const GradientTemplate> FindGradient(absl::FunctionRef<bool(const GradientTemplate&)> fits) const
       ABSL_LOCKS_EXCLUDED(mu_);
   void KeepGradient(std::shared_ptr<const GradientTemplate> gradient) const ABSL_LOCKS_EXCLUDED(mu_);
-  // Gives the kept ones up, for others to come.
+  // Drops the kept gradients; others may be kept later.
   void DropGradients() const ABSL_LOCKS_EXCLUDED(mu_);
-  // Gives the kept ones up and keeps no more. A gradient holds the ops of its steps, often its own op: who drops an op
-  // that others may hold retires it first.
+  // Drops the kept gradients and keeps no more. A gradient holds the ops of its steps, often its own op: retire an op
+  // before dropping it, to break that cycle.
   void Retire() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -107,8 +108,8 @@ class EagerOps {
   // references or is control flow.
   absl::StatusOr<std::shared_ptr<const EagerOp>> Find(absl::string_view op, const EagerOp::Attrs& attrs,
                                                       absl::Span<const DType> inputs) ABSL_LOCKS_EXCLUDED(mu_);
-  // One for those who keep it themselves, as long as this lives, and retire it. Its gradients, which are made of ops
-  // that are kept here, go with those.
+  // Makes an op that the caller keeps, no longer than this lives, and retires. Its gradients are made of ops that are
+  // kept here, and are dropped with those.
   absl::StatusOr<std::shared_ptr<const EagerOp>> MakeLasting(absl::string_view op, const EagerOp::Attrs& attrs,
                                                              absl::Span<const DType> inputs) ABSL_LOCKS_EXCLUDED(mu_);
   const OpRegistry& registry() const { return ops_; }

@@ -1,4 +1,4 @@
-// How many outputs a call has that failed before its types were known.
+// Counts the outputs of a call that failed before its types were known.
 
 #include <algorithm>
 #include <utility>
@@ -10,14 +10,14 @@
 namespace sluice {
 namespace {
 
-// More than any op gives that is called by hand: what an attr says is not believed without end.
+// Bounds the count that an attr may claim; no call written by hand has so many outputs.
 constexpr int64_t kMaxFailed = int64_t{1} << 20;
 
 const std::string& ListAttr(const ArgSpec& arg) {
   return arg.number_attr.empty() ? arg.type_list_attr : arg.number_attr;
 }
 
-// The number that `value` is, or the length of the list of types that it is; -1 where it is neither.
+// Returns `value` if it is a number, its length if it is a list of types, else -1.
 int64_t LengthIn(AttrView value) {
   const absl::StatusOr<int64_t> number = value.AsInt();
   if (number.ok()) return *number;
@@ -25,12 +25,12 @@ int64_t LengthIn(AttrView value) {
   return types.ok() ? static_cast<int64_t>(types->size()) : -1;
 }
 
-// How many tensors an argument with this attr stands for; -1 where nobody knows.
+// Returns how many tensors an argument with this attr stands for, or -1 if that is unknown.
 int64_t LengthOf(const OpSchema& schema, const std::string& attr, const EagerOp::Attrs& attrs, size_t num_inputs) {
   for (const auto& [name, value] : attrs) {
     if (name == attr) return LengthIn(AttrView(value.bytes()));
   }
-  // As many inputs as the others leave, where they are single ones.
+  // If all other arguments are single, the list has the remaining inputs.
   const auto has_attr = [&](const ArgSpec& arg) { return arg.is_list() && ListAttr(arg) == attr; };
   const auto is_list = [](const ArgSpec& arg) { return arg.is_list(); };
   const auto num_lists = std::count_if(schema.inputs.begin(), schema.inputs.end(), is_list);

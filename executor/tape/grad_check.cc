@@ -26,7 +26,7 @@ absl::Status WrongShape(ErrorCode code, absl::string_view function, size_t index
       .Expected(absl::StrCat("a shape compatible with ", expected.ToString()));
 }
 
-// The axes along which `from` was repeated to give `to`; false where it cannot have been.
+// Finds the axes along which `from` was broadcast to `to`; false if it cannot have been.
 bool FindRepeatedAxes(const Shape& from, const Shape& to, std::vector<int32_t>* axes) {
   const int added = to.rank() - from.rank();
   if (added < 0) return false;

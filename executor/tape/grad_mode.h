@@ -30,7 +30,7 @@ class NoGradScope : public GradModeScope {
 // it begins look for NaN in what each node computes: errors then say where the node was recorded.
 class AnomalyScope {
  public:
-  // `checks_nan` false: errors say where, and NaN is nothing special.
+  // `checks_nan` false: errors say where, but NaN is not looked for.
   explicit AnomalyScope(bool checks_nan = true);
   AnomalyScope(const AnomalyScope&) = delete;
   AnomalyScope& operator=(const AnomalyScope&) = delete;
@@ -60,7 +60,7 @@ class PlaceScope {
   const PlaceScope* const outer_;
 };
 
-// While it lives, this thread is in the places that `innermost` ends (null: in none): another thread's, which waits.
+// While it lives, this thread is in the places of another thread, which waits; `innermost` is the last (null: none).
 class PlacesScope {
  public:
   explicit PlacesScope(const PlaceScope* innermost);

@@ -15,12 +15,12 @@ namespace {
 
 constexpr int64_t kMaxConstantElements = 256;
 
-// A registry that is not owned.
+// Wraps a registry without owning it.
 std::shared_ptr<const OpRegistry> Borrow(const OpRegistry& ops) {
   return std::shared_ptr<const OpRegistry>(std::shared_ptr<const OpRegistry>(), &ops);
 }
 
-// What a row refuses has the code of graphs; that of tapes takes its place.
+// Replaces the error code for graphs, which rows use, by that for tapes.
 absl::Status NoDerivative(const absl::Status& status) {
   return WithChangedFacts(status, [](ErrorInfo& info) {
     if (info.code == ErrorCode::kUnsupported) info.code = ErrorCode::kTapeNoDerivative;
@@ -205,7 +205,7 @@ void GradientMaker::MarkNeeded(const Attempt& attempt) {
     if (dx.is_set() && dx.value.node.value() >= first)
       serves_[static_cast<size_t>(dx.value.node.value() - first)].Add(i);
   }
-  // Nodes are added behind their inputs.
+  // Nodes come after their inputs, so visit them in reverse.
   for (int32_t id = attempt.graph.id_limit() - 1; id >= first; --id) {
     for (const Output& input : attempt.graph.inputs(NodeId(id))) {
       if (input.node.value() < first) continue;
@@ -217,7 +217,7 @@ void GradientMaker::MarkNeeded(const Attempt& attempt) {
 Operand GradientMaker::Place(const Attempt& attempt, const Output& output) {
   const auto known = places_.find(output);
   if (known != places_.end()) return known->second;
-  // A forward value that nobody has read before.
+  // A forward value that no step has read before: save it.
   const auto value = static_cast<uint32_t>(ValueOf(attempt, output));
   const auto num_inputs = static_cast<uint32_t>(attempt.sources.size());
   const Operand place(Operand::Table::kSlots, static_cast<uint32_t>(made_->saved_.size()));
@@ -230,7 +230,7 @@ Operand GradientMaker::Place(const Attempt& attempt, const Output& output) {
 absl::Status GradientMaker::WriteSteps(const Attempt& attempt) {
   MarkNeeded(attempt);
   const int32_t first = attempt.first_added, limit = attempt.graph.id_limit();
-  // The gradients lie behind all saved values, so find those first.
+  // The gradients come after all saved values, so find those first.
   const auto find_saved = [&](const Output& output) {
     if (output.node.value() >= first) return;
     for (const Output& seed : attempt.seeds) {
@@ -316,7 +316,7 @@ void GradientMaker::MarkLastUses() {
   for (size_t s = made_->steps_.size(); s-- > 0;) {
     const uint32_t num_inputs = made_->steps_[s].io.num_inputs;
     std::vector<Operand>& operands = made_->operands_[s];
-    // One that is read twice by the step is not given up at its first input.
+    // Backwards, so that a value which the step reads twice is consumed at its last input.
     for (uint32_t i = num_inputs; i-- > 0;) {
       const Operand operand = operands[i];
       if (!is_value(operand)) continue;
@@ -350,7 +350,7 @@ void GradientMaker::WriteFacts(const Attempt& attempt) {
         fact.kind = Fact::Kind::kSameShape;
         fact.other = static_cast<uint32_t>(other);
         fact.are_same = attempt.same[q];
-        // What inference did not know was not used.
+        // Skip facts that inference did not know: the row did not use them.
         if (!fact.are_same && ShapeOf(fact.of) == ShapeOf(fact.other)) continue;
         break;
       case ForwardFacts::Question::Kind::kConstant:

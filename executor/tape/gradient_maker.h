@@ -13,11 +13,11 @@
 
 namespace sluice {
 
-// Makes one GradientTemplate: builds a graph of the op alone, with a source for each input and each gradient, has the
-// op's row add its nodes, and writes these down as steps.
+// Makes one GradientTemplate: builds a graph of the op alone, with a source for each input and each gradient, lets the
+// op's row add its nodes, and turns these into steps.
 //
-// Small integer inputs (axes, shapes) are constants of that graph only where the row asks for their elements, or where
-// no shape is known without them: what is constant is part of what the template is for.
+// Small integer inputs (axes, shapes) become constants of that graph only if the row asks for their elements, or no
+// shape is known without them: the template serves only calls with equal constants.
 // For one call of Make. Not thread-safe.
 class GradientMaker {
  public:
@@ -27,7 +27,7 @@ class GradientMaker {
   absl::StatusOr<std::shared_ptr<const GradientTemplate>> Make();
 
  private:
-  // The graph of one attempt, and what the row has said of it.
+  // The graph of one attempt, and the questions of the row with their answers.
   struct Attempt {
     explicit Attempt(Graph empty) : graph(std::move(empty)) {}
     Graph graph;
@@ -44,10 +44,10 @@ class GradientMaker {
   absl::Status AddForward(Attempt& attempt) const;
   absl::Status CallRow(Attempt& attempt) const;
   static void KeepAnswers(ForwardFacts& facts, Attempt& attempt);
-  // Whether a row would know more if more inputs were constants; they are then.
+  // Makes inputs whose elements the row missed constants; returns whether there were any.
   bool LearnConstants(const Attempt& attempt);
   bool MayBeConstant(size_t input) const;
-  // The input or output that this output of the graph stands for, or -1.
+  // Returns the input or output that this output of the graph stands for, or -1.
   int64_t ValueOf(const Attempt& attempt, const Output& output) const;
   const Shape& ShapeOf(uint32_t value) const;
 
@@ -55,7 +55,7 @@ class GradientMaker {
   void MarkNeeded(const Attempt& attempt);
   absl::Status WriteStep(const Attempt& attempt, NodeId id);
   absl::Status WriteConstant(const Attempt& attempt, NodeId id);
-  // Where the value of `output` lies.
+  // Returns the place of the value of `output`.
   Operand Place(const Attempt& attempt, const Output& output);
   void MarkLastUses();
   void WriteFacts(const Attempt& attempt);
@@ -65,7 +65,7 @@ class GradientMaker {
   const SlotSet wants_, dys_;
   std::vector<bool> is_constant_;
   std::shared_ptr<GradientTemplate> made_;
-  std::vector<SlotSet> serves_;  // By node that was added.
+  std::vector<SlotSet> serves_;  // By added node.
   HashMap<Output, Operand> places_;
   std::vector<Tensor> constants_;
 };

@@ -27,7 +27,7 @@ bool GradientTemplate::Fact::Holds(const OpCall& call) const {
     case Kind::kSameShape:
       return (value.shape() == ValueOf(call, other).shape()) == are_same;
     case Kind::kIntegers:
-      // What was unknown was not used.
+      // Unknown elements were not used.
       return !integers.has_value() || HasElements(value, *integers);
   }
   return false;

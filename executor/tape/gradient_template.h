@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// A set of inputs or outputs by index: those from 63 on share a bit, and are in the set when one of them is.
+// A set of inputs or outputs by index. Those from 63 on share a bit: all are in the set if one is.
 class SlotSet {
  public:
   SlotSet() = default;
@@ -36,19 +36,19 @@ class SlotSet {
   uint64_t bits_ = 0;
 };
 
-// One call of an op: what its gradient may depend on.
+// What the gradient of one call may depend on.
 struct OpCall {
   const EagerOp& op;
   absl::Span<const Tensor* const> inputs;
   absl::Span<const Tensor* const> outputs;
 };
 
-// The gradient of one op as a list of ops to call: what the op's row gives for a graph of this op alone. It is that of
-// every call of the op for which the row's questions (shapes, small constants) have the same answers, and the same
-// gradients are there and wanted. Immutable; thread-safe.
+// The gradient of one op as a list of ops to call: what the op's row adds to a graph of this op alone. It serves every
+// call of the op with the same answers to the row's questions (shapes, small constants), the same outputs with
+// gradients, and the same inputs that want them. Immutable; thread-safe.
 //
-// Values are numbered: first those that the forward call saves, then the gradients of its outputs that are there, then
-// what the steps compute.
+// Values are numbered: first those that the forward call saves, then the gradients of its outputs, then the steps'
+// results.
 class GradientTemplate {
  public:
   // A value of the forward call that some step reads.
@@ -63,8 +63,8 @@ class GradientTemplate {
     SlotSet serves;  // The inputs of the forward op whose gradients need it.
   };
 
-  // Calls the row of the op. `wants`: inputs whose gradients are asked for; `dys`: outputs that have gradients. Errors:
-  // kTapeNoDerivative, naming the op, where it has no gradient; those of kernels of the steps.
+  // Calls the row of the op. `wants`: inputs whose gradients are needed; `dys`: outputs that have gradients. Errors:
+  // kTapeNoDerivative, naming the op, if it has no gradient; those of making the steps' kernels.
   static absl::StatusOr<std::shared_ptr<const GradientTemplate>> Make(EagerOps& ops, const OpCall& call, SlotSet wants,
                                                                       SlotSet dys);
   GradientTemplate(const GradientTemplate&) = delete;
@@ -80,17 +80,17 @@ class GradientTemplate {
   bool saves_outputs() const { return saves_outputs_; }
   absl::Span<const Step> steps() const { return steps_; }
   SlotSet wants() const { return wants_; }
-  // Outputs whose gradients are there, in the order of their values.
+  // The outputs with gradients, in the order of their values.
   absl::Span<const uint32_t> dys() const { return dy_slots_; }
   size_t num_values() const { return num_values_; }
-  // What holds the constants that steps read. Never written.
+  // The constants that steps read. Never written.
   Entry* constants() const { return constants_.get(); }
-  // The value that is the gradient of input `i`, or a constant; none where there is no gradient.
+  // Whether input `i` has a gradient; dx(i) is its place, among the values or the constants.
   bool has_dx(size_t i) const { return i < dxs_.size() && dxs_[i].has_value(); }
   Operand dx(size_t i) const { return *dxs_[i]; }
 
-  // Calls the steps that serve `wants`. `values`: num_values() entries, of which those saved and the gradients are set;
-  // values that no dx needs any more are given up.
+  // Calls the steps that serve `wants`. `values`: num_values() entries, of which the saved values and the gradients are
+  // set; each is dropped after its last use.
   absl::Status Run(const RunContext& run, Entry* values, SlotSet wants) const;
 
  private:

@@ -1,4 +1,4 @@
-// How a backward pass is run as a graph.
+// Runs a backward pass as a graph.
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// Beyond these a pass is likely to be one of a kind, and its graph large.
+// A larger pass is unlikely to come again, and its graph would be large.
 constexpr size_t kMaxItems = 20000;
 
 }  // namespace
@@ -31,8 +31,8 @@ absl::Status BackwardPass::RunAsGraph(bool* was_run) {
   for (const TapeValue& buffer : buffers_) seeded.push_back(buffer.is_set());
   std::vector<PassStructure::Captured> captured;
   for (const CaptureSpot& spot : captures_) captured.push_back({spot.place, spot.slot});
-  // Where some node has no gradient, or a saved value is no longer what it was, node after node runs and tells of it:
-  // so what comes before the error stays, and what comes behind it keeps its values.
+  // If a node has no gradient, or a saved value was modified, run node by node instead: gradients from before the error
+  // stay, and nodes after it keep their saved values.
   const absl::StatusOr<PassStructure> structure = PassStructure::Make(core_.ops(), plan_, seeded, captured);
   if (!structure.ok() || !CheckAllSaved(*structure)) return absl::OkStatus();
   const std::shared_ptr<const BackwardGraph> graph = core_.structures().Find(
@@ -80,7 +80,7 @@ bool BackwardPass::HaveExpectedShapes(const BackwardGraph& graph, absl::Span<con
 
 absl::Status BackwardPass::RunGraph(const BackwardGraph& graph, const PassStructure& structure, bool* was_run) {
   SLUICE_RETURN_IF_ERROR(CheckCancelled());
-  // Where gradients are checked the nodes may have to run after all: what they need stays until then.
+  // If gradients are checked the nodes may have to run after all: keep their saved values until then.
   const bool is_checked = !graph.checks().empty();
   std::vector<Tensor> args, results(graph.num_results());
   SLUICE_RETURN_IF_ERROR(TakeAllSaved(structure, options_.keeps_graph || is_checked, &args));
@@ -90,7 +90,7 @@ absl::Status BackwardPass::RunGraph(const BackwardGraph& graph, const PassStruct
   const absl::Status run = graph.Run(run_, absl::MakeSpan(args), absl::MakeSpan(results));
   if (is_checked) {
     if (run.ok() ? !HaveExpectedShapes(graph, results) : CheckCancelled().ok()) {
-      // The nodes sum the gradient down, or say what is wrong with it.
+      // Run the nodes, which sum the gradient down or report its shape.
       core_.structures().DropGraph(structure);
       *was_run = false;
       return absl::OkStatus();

@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// Calls what is the user's.
+// Calls the user's code; exceptions become statuses.
 template <typename Call>
 auto CallUser(const TapeNode& node, Call&& call) -> decltype(call()) {
   try {
@@ -107,7 +107,7 @@ absl::Status HookCalls::Retain(VarState& var, const TapeValue& grad) const {
     if (!IsRecording()) sum.history = TapeEdge();
     Var now = VarOf(core_, std::move(sum));
     MutexLock lock(&var.mu);
-    // Another pass may have added meanwhile: then to that sum.
+    // Another pass may have added meanwhile: try again with that sum.
     if (!SameVar(var.grad, before)) continue;
     std::swap(var.grad, now);
     return absl::OkStatus();

@@ -23,9 +23,9 @@ class HookCalls {
   // Whether there may be hooks to call now.
   bool has_hooks() const { return node_.has_hooks.load(std::memory_order_relaxed); }
 
-  // Hooks of outputs, which see an undefined variable where an output has no gradient: as in PyTorch output by output,
-  // the one that got a hook first comes first. Then keeps the retained ones, also for variables that retain theirs
-  // since a hook was called.
+  // Calls the hooks of outputs, which see an undefined variable if an output has no gradient: as in PyTorch output by
+  // output, the one that got a hook first comes first. Then keeps the gradients of variables that retain theirs, even
+  // if a hook made them do so.
   absl::Status CallGradHooks(absl::Span<TapeValue> grads);
   absl::Status CallPreHooks(absl::Span<TapeValue> grads);
   absl::Status CallPostHooks(std::vector<TapeValue>* input_grads, absl::Span<const TapeValue> output_grads);
@@ -33,15 +33,15 @@ class HookCalls {
   bool has_post_hooks() const { return has_hooks() && !Listed(&NodeHooks::post).empty(); }
 
  private:
-  // The hooks of one kind as they are now; kept alive.
+  // Returns the present hooks of one kind, kept alive.
   template <typename Hook>
   typename HookList<Hook>::Hooks Listed(HookList<Hook> NodeHooks::*list) const ABSL_LOCKS_EXCLUDED(node_.mu) {
     MutexLock lock(&node_.mu);
     return node_.hooks != nullptr ? ((*node_.hooks).*list).hooks() : typename HookList<Hook>::Hooks();
   }
-  // Those of one output.
+  // Returns those of one output.
   HookList<GradHook>::Hooks OfOutput(size_t slot) const ABSL_LOCKS_EXCLUDED(node_.mu);
-  // The outputs with hooks, in the order in which they got their first one.
+  // Returns the outputs with hooks, in the order in which they got their first one.
   std::vector<size_t> OutputsWithHooks() const ABSL_LOCKS_EXCLUDED(node_.mu);
   std::vector<Var> VarsOf(absl::Span<const TapeValue> values) const;
   absl::Status Replace(std::vector<Var> replacements, absl::Span<TapeValue> grads, bool of_inputs) const;

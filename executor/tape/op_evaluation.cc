@@ -1,4 +1,4 @@
-// How a backward pass runs the node of an op: what was saved comes back, and the steps of its gradient are called.
+// Runs the node of an op in a backward pass: takes its saved values and calls the steps of its gradient.
 
 #include <utility>
 
@@ -28,7 +28,7 @@ absl::Status BackwardPass::EvaluateOp(size_t i, absl::Span<TapeValue> grads, std
   SLUICE_RETURN_IF_ERROR(TakeSaved(node, *gradient, options_.keeps_graph, &values));
   if (options_.creates_graph) ForgetFrozen(absl::MakeSpan(values));
   for (const uint32_t slot : gradient->dys()) {
-    // Of outputs that share a bit, some may lack theirs.
+    // Outputs from 63 on share a bit: some may have no gradient.
     if (!grads[slot].is_set()) {
       SLUICE_ASSIGN_OR_RETURN(grads[slot].value, FilledGrad(node.outputs[slot], 0));
     }

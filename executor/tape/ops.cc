@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The tape of the inputs.
+// Returns the tape of the inputs.
 absl::StatusOr<TapeCore*> CoreOf(absl::string_view op, absl::Span<const Var> inputs) {
   TapeCore* core = nullptr;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -58,12 +58,12 @@ absl::StatusOr<std::vector<Var>> Call(absl::string_view op, absl::Span<const Var
   });
 }
 
-// One of the ops that formulas are made of: without a key, and without memory of its own.
+// Calls one of the ops that formulas are made of: needs no key and allocates nothing of its own.
 Var CallCommon(CommonOp op, absl::Span<const Var> inputs) {
   absl::StatusOr<Var> result = AsStatus([&]() -> absl::StatusOr<Var> {
     SLUICE_ASSIGN_OR_RETURN(TapeCore* const core, CoreOf(CommonOpName(op), inputs));
     const DType type = inputs[0].dtype();
-    // A wrong type is an error that the general way knows to tell.
+    // The general call reports the wrong type.
     if (inputs.back().dtype() != type) return CallOp(CommonOpName(op), inputs);
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const EagerOp>* const called,
                             core->common_ops().Find(op, type, inputs.size()));
@@ -81,7 +81,7 @@ Var Reduce(absl::string_view op, const Var& x, absl::Span<const int32_t> axes, b
   return CallOp(op, {x, ConstantLike(x, Tensor::Vector<int32_t>(axes))}, {{"keep_dims", keep_dims}});
 }
 
-// A constant of `like`'s type, the same number everywhere.
+// Returns a constant of `like`'s type whose elements are all `value`.
 Var FilledOf(const Var& like, const Shape& shape, double value) {
   if (!like.defined() || !like.status().ok()) return like;
   const absl::StatusOr<Tensor> filled = FilledTensor(like.dtype(), shape, value);
@@ -91,7 +91,7 @@ Var FilledOf(const Var& like, const Shape& shape, double value) {
   return Var::Failed(Error(ErrorCode::kInputType).Text(info->text).Found(info->found));
 }
 
-// Calls `op`, which works along the last axis of x, along another one.
+// Calls `op`, which works along the last axis, along another axis of x.
 Var AlongAxis(absl::string_view op, const Var& x, int32_t axis) {
   const absl::StatusOr<int32_t> at = AxisOf(op, x, axis);
   if (!at.ok()) return Var::Failed(at.status());
@@ -298,7 +298,7 @@ Var Norm(const Var& x) { return Norm(x, AllAxes(x)); }
 Var Norm(const Var& x, absl::Span<const int32_t> axes, bool keep_dims, double p) {
   if (p == 2) {
     const Var squares = Sum(Square(IsComplex(x.dtype()) ? Abs(x) : x), axes, keep_dims);
-    // The square root has no derivative at zero, where that of the norm is to be zero.
+    // The derivative of the norm is 0 at zero, where the square root has none.
     const Var is_zero = Equal(squares, 0.0);
     return MaskedFill(Sqrt(MaskedFill(squares, is_zero, 1)), is_zero, 0);
   }

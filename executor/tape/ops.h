@@ -1,10 +1,10 @@
 #ifndef SLUICE_EXECUTOR_TAPE_OPS_H_
 #define SLUICE_EXECUTOR_TAPE_OPS_H_
 
-// The ops that programs on a tape use most, as functions and operators on variables; those that move elements about are
-// in shape_ops.h, which comes with this header. All others: CallOp and Tape::Op, by TensorFlow's names.
-// What fails gives a Var that carries its Status (see Var). So do operands of two tapes or of two types, and undefined
-// ones. Axes count from 0, or from the last one, which is -1. Operands of two are broadcast.
+// The ops that programs on a tape use most, as functions and operators on variables; those that move elements are in
+// shape_ops.h, which this header includes. All others: CallOp and Tape::Op, by TensorFlow's names.
+// A call that fails returns a Var that carries its Status (see Var), also for undefined operands or ones of two tapes
+// or types. Axes count from 0, or from the last one, which is -1. Two operands are broadcast to one shape.
 
 #include <cstdint>
 #include <vector>
@@ -19,13 +19,13 @@ namespace sluice {
 
 // Calls any op that has one output; type attrs that follow from the inputs need not be given.
 Var CallOp(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
-// Calls any op and returns all of its outputs; where the call fails as many that have failed, if it is known how many
-// the op has, and one otherwise.
+// Calls any op and returns all of its outputs. If the call fails, all of them carry the error; one does if their number
+// is unknown.
 std::vector<Var> CallOps(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
 
 // A constant on the tape of `like`.
 Var ConstantLike(const Var& like, const Tensor& value);
-// A scalar of the type of `like`; failed where `value` is not a number of that type (2.5 of int32).
+// A scalar of the type of `like`; failed if that type cannot hold `value` (2.5 as int32).
 Var NumberLike(const Var& like, double value);
 
 // A constant of the shape and type of `like`.
@@ -49,12 +49,12 @@ Var operator*(double a, const Var& b);
 Var operator/(double a, const Var& b);
 Var Pow(const Var& a, const Var& b);
 Var Pow(const Var& a, double b);
-// Where both are equal, the gradient is a's (PyTorch: half for each).
+// If both are equal, a gets the gradient (PyTorch: half for each).
 Var Maximum(const Var& a, const Var& b);
 Var Minimum(const Var& a, const Var& b);
 Var Maximum(const Var& a, double b);
 Var Minimum(const Var& a, double b);
-// No less than `low` and no more than `high`; either may be infinite. At the bounds the gradient is 1.
+// min(max(x, low), high); the bounds may be infinite. At them the gradient is 1.
 Var Clip(const Var& x, double low, double high);
 
 // --- Comparisons: booleans, through which no gradient flows ----------------------------------------------------------
@@ -146,9 +146,9 @@ Var LogSumExp(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = fal
 // (sum |x|^p)^(1/p); of p = infinity the largest |x|. The gradient of p = 2 at zero is zero.
 Var Norm(const Var& x);
 Var Norm(const Var& x, absl::Span<const int32_t> axes, bool keep_dims = false, double p = 2);
-// Sums of the elements up to each along one axis.
+// Running sums along one axis, each including its element.
 Var CumSum(const Var& x, int32_t axis);
-// Where along one axis the first of the largest or smallest elements is: int64, through which no gradient flows.
+// The index along one axis of the first largest or smallest element: int64, through which no gradient flows.
 Var Argmax(const Var& x, int32_t axis);
 Var Argmin(const Var& x, int32_t axis);
 

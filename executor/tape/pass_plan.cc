@@ -77,7 +77,7 @@ void PassPlan::MarkNeeded(const Request& request) {
 }
 
 void PassPlan::ResolveEdges(uint64_t pass) {
-  // Old nodes first: what an edge leads to is known then.
+  // Oldest nodes first, so that the targets of edges are known.
   for (size_t i = items_.size(); i-- > 0;) {
     Item& item = items_[i];
     bool is_needed = false;

@@ -11,24 +11,24 @@
 
 namespace sluice {
 
-// Of one tape: one pass at a time looks at the record and numbers its nodes.
+// One per tape: one pass at a time searches the record and numbers its nodes.
 struct Discovery {
   Mutex mu;
   uint64_t last_pass ABSL_GUARDED_BY(mu) = 0;
-  std::atomic<int64_t> nodes_seen{0};  // By the last pass. Relaxed: a report.
+  std::atomic<int64_t> nodes_seen{0};  // By the last pass, for reports; hence relaxed.
 };
 
-// What one backward pass runs: the nodes between roots and targets, in the order in which they run. Made under the lock
-// that makes the record's marks this pass's own; a plain value afterwards.
+// The nodes that one backward pass runs, between roots and targets, in their order. Made under the Discovery's lock, as
+// it marks the nodes of the record; a plain value afterwards.
 //
-// In terms of PyTorch's engine it is what compute_dependencies and init_to_execute find: `dependencies`, exec_info
-// (`runs`, and edges that lead nowhere), captures (`is_target`).
+// In PyTorch's engine, compute_dependencies and init_to_execute find the same: `dependencies`, exec_info (`runs`, and
+// edges without a target), captures (`is_target`).
 class PassPlan {
  public:
   struct Item {
     CountedPtr<TapeNode> node;
-    bool runs = false;          // It is executed; else only what flows to it is captured.
-    bool is_target = false;     // Some output of it is.
+    bool runs = false;          // Else its gradients are only captured.
+    bool is_target = false;     // Some output of it is a target.
     bool is_only_root = false;  // The hooks of its outputs are called even if it does not run.
     int32_t dependencies = 0;   // Edges that lead to it.
     uint32_t first_buffer = 0;
@@ -36,19 +36,19 @@ class PassPlan {
   };
   struct Request {
     absl::Span<const TapeEdge> roots;
-    // Unless for all leaves: what gradients are asked for.
+    // False: the gradients of all leaves are wanted; else those of `targets`.
     bool has_targets = false;
     absl::Span<const TapeEdge> targets;
-    bool runs_targets = true;  // Whether targets run: leaves accumulate. Else what flows to them is captured only.
+    bool runs_targets = true;  // Targets that are leaves accumulate; else gradients of targets are only captured.
   };
 
-  // Looks at no node that was recorded before the first target, but for the root of a pass that has one only.
+  // Does not visit nodes recorded before the first target, but for the only root of a pass.
   PassPlan(Discovery& discovery, const Request& request);
 
-  // Large sequence numbers first: a node comes behind all that flows to it.
+  // In descending order of sequence numbers: a node comes after all nodes whose gradients flow to it.
   const std::vector<Item>& items() const { return items_; }
   size_t num_buffers() const { return num_buffers_; }
-  // The item that edge `e` of item `i` leads to, or -1: nobody wants that gradient.
+  // The item that edge `e` of item `i` leads to; -1 if that gradient is not needed.
   int32_t Target(size_t i, size_t e) const { return edge_targets_[items_[i].first_edge + e]; }
   // By root and by target; -1: outside of the plan.
   int32_t PlaceOfRoot(size_t r) const { return root_places_[r]; }

@@ -9,10 +9,10 @@
 namespace sluice {
 namespace {
 
-// Where a gradient flows: different for different places and slots.
+// Encodes where a gradient flows: one word for each place and slot.
 uint64_t SpotWord(int32_t place, uint32_t slot) { return uint64_t{static_cast<uint32_t>(place)} << 32 | slot; }
 
-// The zeros that stand for the gradient of output `slot`: told from all words that may come in their place.
+// Encodes the zeros for output `slot`, which has no gradient, unlike all other words that may come here.
 void AddShape(uint32_t slot, const Shape& shape, std::vector<uint64_t>* words) {
   words->push_back(uint64_t{1} << 60 | uint64_t{static_cast<uint32_t>(shape.rank())} << 32 | slot);
   for (const int64_t dim : shape.dims()) words->push_back(static_cast<uint64_t>(dim));
@@ -25,7 +25,7 @@ absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan&
   PassStructure made;
   std::vector<bool> flows = seeded;
   made.items_.resize(plan.items().size());
-  // From these two on it can be told what each word is: no two structures have equal words.
+  // Given these two counts, the words can be parsed in one way only: different structures have different words.
   made.words_ = {plan.items().size(), captured.size()};
   for (size_t i = 0; i < plan.items().size(); ++i) {
     const PassPlan::Item& in_plan = plan.items()[i];
@@ -46,7 +46,7 @@ absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan&
     if (!in_plan.runs || !is_op || !item.gets_gradient) continue;
     SLUICE_ASSIGN_OR_RETURN(item.gradient, GradientOfNode(ops, node, dys));
     made.words_.push_back(reinterpret_cast<uintptr_t>(item.gradient.get()));
-    // Ended by a word that is none of them.
+    // Slots, ended by a word that cannot be one.
     for (const uint32_t slot : item.gradient->dys()) {
       if (!flows[in_plan.first_buffer + slot]) AddShape(slot, node.outputs[slot].shape, &made.words_);
     }
@@ -56,7 +56,7 @@ absl::StatusOr<PassStructure> PassStructure::Make(EagerOps& ops, const PassPlan&
       made.words_.push_back(SpotWord(target, target < 0 ? 0 : node.edges[e].slot));
       if (target >= 0) item.wants.Add(e);
     }
-    // An input beyond those with a bit of their own may be wanted for the sake of another.
+    // Inputs from 63 on share a bit, so one may be wanted for another's sake.
     for (size_t e = 0; e < node.edges.size(); ++e) {
       const int32_t target = plan.Target(i, e);
       if (target < 0 || !item.gradient->has_dx(e)) continue;

@@ -13,21 +13,20 @@
 
 namespace sluice {
 
-// What a pass computes, without the values: the gradients of its nodes and how they hang together. Passes of one
-// structure are one graph (BackwardGraph). Only for passes in which nothing but ops and leaves takes part.
+// What a pass computes, without the values: the gradients of its nodes and how they are connected. Passes of one
+// structure share a graph (BackwardGraph). Only for passes of nothing but ops and leaves.
 //
-// All that a graph is made from is part of it: the GradientTemplate of each node, which stands for the op with its
-// attrs and types and for the answers to all questions of its row; which of its gradients are wanted; where they flow;
-// where seeds come in and of what type; the shapes of zeros that stand for gradients that it reads and nobody gives;
-// what is captured. It keeps the templates, so that an equal address is an equal
-// template.
+// It holds all that a graph is made from: the GradientTemplate of each node (with it the op, its attrs and types, and
+// the answers to its row's questions); which of its gradients are wanted, and where they flow; the places and types of
+// seeds; the shapes of zeros for missing gradients; the captures. It keeps the templates alive, so equal addresses mean
+// equal templates.
 class PassStructure {
  public:
   // By item of the plan.
   struct Item {
-    std::shared_ptr<const GradientTemplate> gradient;  // Null: a leaf, or nothing flows to it.
+    std::shared_ptr<const GradientTemplate> gradient;  // Null: a leaf, or no gradient flows to it.
     SlotSet wants;
-    bool gets_gradient = false;  // Something flows to it.
+    bool gets_gradient = false;  // A gradient flows to it.
   };
   struct Captured {
     int32_t place = -1;
@@ -40,7 +39,7 @@ class PassStructure {
 
   const Item& item(size_t i) const { return items_[i]; }
   size_t num_items() const { return items_.size(); }
-  // What it takes.
+  // Returns its size in memory, without the templates.
   size_t bytes() const { return items_.capacity() * sizeof(Item) + words_.capacity() * sizeof(uint64_t); }
   size_t hash() const { return hash_; }
   friend bool operator==(const PassStructure& a, const PassStructure& b) {

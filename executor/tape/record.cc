@@ -23,7 +23,7 @@ const TapeNode*& ThisThreadsNode() {
   return node;
 }
 
-// Slots of one call: on the stack where they are few.
+// The slots of one call, on the stack if they are few.
 class CallSlots {
  public:
   explicit CallSlots(size_t count) {
@@ -37,7 +37,7 @@ class CallSlots {
   std::unique_ptr<Entry[]> many_;
 };
 
-// Whether the call is one that gradients flow through.
+// Whether gradients flow through the call and this thread records.
 bool IsRecorded(const EagerOp& op, absl::Span<const OpInput> inputs) {
   if (!op.is_differentiable() || !IsRecording()) return false;
   for (const OpInput& input : inputs) {
@@ -54,7 +54,7 @@ absl::Status RunOp(const RunContext& run, const EagerOp& op, Entry* slots) {
   limited.cancellation = limits;
   limited.cancel_on_error = false;
   absl::Status status = limits->IsCancelling() ? limits->status() : op.Run(limited, slots);
-  // The scope knows the reason, a kernel only that it was cancelled.
+  // The scope knows the reason; the kernel only reports that it was cancelled.
   if (absl::IsCancelled(status) && limits->IsCancelling()) status = limits->status();
   return status.ok() ? status : WithNode(status, op.node().name(), op.name());
 }
@@ -69,7 +69,7 @@ void SaveValue(TapeNode& node, const Tensor& value, VarState* var) ABSL_EXCLUSIV
   node.saved.push_back(std::move(saved));
 }
 
-// Saves what the gradient reads: all, where that is not known yet.
+// Saves the values that the gradient reads; all, if the gradient is not known yet.
 void SaveValues(TapeNode& node, absl::Span<const OpInput> inputs, absl::Span<const TapeValue> outputs) {
   MutexLock lock(&node.mu);
   if (node.gradient != nullptr) {
@@ -86,12 +86,12 @@ void SaveValues(TapeNode& node, absl::Span<const OpInput> inputs, absl::Span<con
   for (const TapeValue& output : outputs) SaveValue(node, output.value, nullptr);
 }
 
-// Whether a gradient of several outputs serves where only some of them have one, zeros standing for the others: it
-// reads nothing but arguments of the call. Other ops may do better when they know which are there.
+// Whether the gradient of all outputs also serves if only some have gradients, with zeros for the others: it does if it
+// reads only arguments of the call. Other ops may do better once they know which outputs have gradients.
 bool ServesSomeOutputs(const GradientTemplate& gradient, absl::Span<const OpInput> inputs,
                        absl::Span<const TapeValue> outputs) {
   for (const TapeValue& output : outputs) {
-    // A variant has no zeros but those of its own kind.
+    // Zeros of a variant depend on what it holds.
     if (!HasGradient(output.value.dtype()) || output.value.dtype() == DType::kVariant) return false;
   }
   return std::all_of(gradient.saved().begin(), gradient.saved().end(), [&](const GradientTemplate::Saved& saved) {
@@ -99,12 +99,12 @@ bool ServesSomeOutputs(const GradientTemplate& gradient, absl::Span<const OpInpu
   });
 }
 
-// The gradient of a call, where it is known before the pass what flows to it, or does not matter: of ops with one
-// output, and of those that take values apart (Split, Unpack), which then keep none of them. Null: found in the pass.
+// Finds the gradient at the call, for ops with one output and those that take values apart (Split, Unpack), which then
+// save none of them. Null: it is found in the pass, which knows which outputs have gradients.
 std::shared_ptr<const GradientTemplate> GradientAtCall(TapeCore& core, const EagerOp& op, const TapeNode& node,
                                                        absl::Span<const OpInput> inputs,
                                                        absl::Span<const TapeValue> outputs) {
-  // An op without a gradient fails the pass that needs it, not the call.
+  // An op without a gradient fails in the pass that needs it, not in the call.
   if (op.row() == nullptr || op.row()->kind != GradientRow::Kind::kFunction) return nullptr;
   if (outputs.size() != 1 && op.lacks_joint_gradient()) return nullptr;
   absl::InlinedVector<const Tensor*, 6> in, out;
@@ -140,7 +140,7 @@ void Record(TapeCore& core, const std::shared_ptr<const EagerOp>& op, absl::Span
   }
 }
 
-// If the call has saved this output of its own, the variable's version is that of the saved value.
+// If the call has saved this output, ties the saved value to the variable's version.
 void BindSaved(VarState& state) {
   TapeNode& node = *state.history.node;
   const uint32_t slot = state.history.slot;

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// A value and what made it: a variable without a handle.
+// A value and its history: a variable without a handle.
 struct TapeValue {
   Tensor value;
   TapeEdge history;
@@ -34,8 +34,8 @@ struct OpInput {
   static OpInput Of(const Var& var) { return {&var.state()->value, &var.state()->history, var.state()}; }
 };
 
-// Calls `op` at once and, where this thread records and some input has a history, adds a node for it to the record:
-// the outputs then have it as their history. `outputs`: one for each output of the op. On error nothing is recorded.
+// Calls `op` at once. If this thread records and some input has a history, adds a node to the record, as the outputs'
+// history. `outputs`: one for each output of the op. On error nothing is recorded.
 absl::Status CallOp(TapeCore& core, const std::shared_ptr<const EagerOp>& op, absl::Span<const OpInput> inputs,
                     absl::Span<TapeValue> outputs);
 // The same for the op called `name`.
@@ -45,24 +45,26 @@ absl::Status CallOp(TapeCore& core, absl::string_view name, const EagerOp::Attrs
 // The op that adds two gradients of this type.
 absl::StatusOr<std::shared_ptr<const EagerOp>> FindAdd(EagerOps& ops, DType type);
 
-// A variable for a value that a call has computed. If the call has saved this output, its version is the variable's.
+// Makes a variable for a value that a call has computed. If the call has saved this output, its version is the
+// variable's.
 Var VarOf(TapeCore& core, TapeValue value);
-// What a call that has failed gives: as many variables as the op has outputs, if that follows from its schema, the
-// attrs and the number of inputs, and one otherwise.
+// Makes the results of a failed call: one for each output of the op, if their number follows from its schema, the attrs
+// and the number of inputs, else one.
 std::vector<Var> FailedOutputs(const OpRegistry& ops, absl::string_view op, const EagerOp::Attrs& attrs,
                                size_t num_inputs, const absl::Status& status);
-// A variable without history; failed where `value` has no value.
+// Makes a variable without history; failed if `value` has no value.
 Var ConstantOf(TapeCore& core, Tensor value);
-// A variable that gradients are accumulated for.
+// Makes a variable that gradients are accumulated for.
 Var LeafOf(TapeCore& core, Tensor value);
-// What `var` has failed with; kTapeUndefined where there is no variable.
+// Returns the error that `var` carries; kTapeUndefined for an undefined one.
 absl::Status CheckDefined(const Var& var);
-// What `var` has failed with; kTapeForeign for a variable of another tape, whose sequence numbers say nothing here.
+// Returns the error that `var` carries; kTapeForeign for another tape's variable, as sequence numbers of two tapes
+// cannot be compared.
 absl::Status CheckTape(const TapeCore& core, const Var& var);
 // Makes a variable without history a leaf that requires a gradient.
 void AddAccumulator(VarState& leaf);
 
-// While it lives, this thread evaluates `node`, and what it records belongs to that. One thread's, on the stack.
+// While it lives, this thread evaluates `node`, the parent of nodes that it records. One thread's, on the stack.
 class EvaluatedNode {
  public:
   explicit EvaluatedNode(const TapeNode& node) : EvaluatedNode(&node) {}
@@ -76,10 +78,10 @@ class EvaluatedNode {
   const TapeNode* const outer_;
 };
 
-// Where this thread is, for anomaly detection: its places, the functions that it is in, and the node that it evaluates.
+// Describes where this thread is, for anomaly detection: its places, its call stack, and the node that it evaluates.
 std::shared_ptr<NodeOrigin> PlaceOfThread(absl::string_view what);
 
-// The gradient of one call, from those that the op keeps, or made.
+// Finds the gradient of one call among those that the op keeps, or makes it.
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> FindGradient(EagerOps& ops, const OpCall& call, SlotSet wants,
                                                                      SlotSet dys);
 

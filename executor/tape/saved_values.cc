@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// The value of a saved one; kTapeModified where its variable has been assigned since.
+// Checks one saved value; kTapeModified if its variable has been assigned since.
 absl::Status CheckVersion(const TapeNode& node, const SavedValue& saved, bool is_output, uint32_t index) {
   if (!saved.var) return absl::OkStatus();
   const uint32_t version = saved.var->version.load(std::memory_order_relaxed);
@@ -35,10 +35,10 @@ absl::Status Released(const TapeNode& node) {
       .Help("set retain_graph in the first one");
 }
 
-// Spares nodes without saved values the lock.
+// Nodes without saved values need no lock.
 bool SavesNothing(const GradientTemplate& gradient) { return gradient.saved().empty(); }
 
-// Where the node has saved the value that is number `k` of `gradient`: all of its values, or those that this one reads.
+// Returns where the node has saved value `k` of `gradient`; the node saves all values, or those that `gradient` reads.
 size_t PlaceOfSaved(const TapeNode& node, const GradientTemplate& gradient, size_t k) {
   const GradientTemplate::Saved& wanted = gradient.saved()[k];
   return node.gradient != nullptr ? k : wanted.index + (wanted.is_output ? node.edges.size() : 0);
@@ -112,7 +112,7 @@ void ForgetFrozen(absl::Span<TapeValue> values) {
 
 absl::Status CheckPassedOver(const TapeNode& node) {
   if (node.gradient != nullptr) return CheckSaved(node, *node.gradient);
-  // Which of the saved values a gradient would read is not known, so that their versions tell nothing.
+  // Versions are not checked: it is unknown which of the saved values a gradient would read.
   MutexLock lock(&node.mu);
   return node.is_released ? Released(node) : absl::OkStatus();
 }

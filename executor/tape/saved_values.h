@@ -12,31 +12,30 @@
 
 namespace sluice {
 
-// Whether a value is an argument of a call as an axis or a shape is, a few integers: kept as long as the node, since
-// nothing is won by giving it up. So a gradient that reads no others may be passed again and again.
+// Whether a value is an argument like an axis or a shape: a few integers, kept as long as the node. So passes may go
+// again and again through a gradient that reads no other values.
 bool IsArgument(const Tensor& value);
 
-// The gradient of the call that `node` stands for, when these outputs have gradients. kTapeFreed where what it takes
-// was given up by an earlier pass; kTapeNoDerivative where the op has none.
+// Returns the gradient of the call that `node` records, for these outputs with gradients. kTapeFreed if an earlier pass
+// released the values that it reads; kTapeNoDerivative if the op has none.
 absl::StatusOr<std::shared_ptr<const GradientTemplate>> GradientOfNode(EagerOps& ops, const TapeNode& node, SlotSet dys)
     ABSL_LOCKS_EXCLUDED(node.mu);
 
-// Whether TakeSaved would give the values that `gradient` reads, or the error that it would give.
+// Returns the error that TakeSaved would return, changing nothing.
 absl::Status CheckSaved(const TapeNode& node, const GradientTemplate& gradient) ABSL_LOCKS_EXCLUDED(node.mu);
 
-// Appends the values that `gradient` reads, with their history, to `values`; with `keeps` false all that the node has
-// saved is given up. kTapeFreed where that was done before, kTapeModified where a variable has been assigned since it
-// was saved.
+// Appends the values that `gradient` reads, with their history, to `values`; with `keeps` false, releases all that the
+// node has saved. kTapeFreed if that was done before, kTapeModified if a variable has been assigned since it was saved.
 absl::Status TakeSaved(TapeNode& node, const GradientTemplate& gradient, bool keeps, std::vector<TapeValue>* values)
     ABSL_LOCKS_EXCLUDED(node.mu);
 
-// Takes the history from values of leaves that have been told since to require no gradient. No lock may be held.
+// Drops the history of values whose leaf no longer requires a gradient. No lock may be held.
 void ForgetFrozen(absl::Span<TapeValue> values);
 
-// For a node of an op that runs though none of its outputs has a gradient: checks what it has saved and gives it up as
-// TakeSaved does.
+// For the node of an op, none of whose outputs got a gradient: checks its saved values and releases them as TakeSaved
+// does.
 absl::Status PassOver(TapeNode& node, bool keeps) ABSL_LOCKS_EXCLUDED(node.mu);
-// Whether PassOver would succeed.
+// Returns the error that PassOver would return, changing nothing.
 absl::Status CheckPassedOver(const TapeNode& node) ABSL_LOCKS_EXCLUDED(node.mu);
 
 }  // namespace sluice

@@ -25,7 +25,7 @@ absl::Status WrongShape(absl::string_view op, absl::string_view text, absl::stri
   return Error(ErrorCode::kOpShape).Node(op, op).Text(text).Found(found);
 }
 
-// StridedSlice of one axis; with `shrinks` of the element at `begin` alone, whose axis goes.
+// StridedSlice of one axis; with `shrinks`, takes the element at `begin` and drops the axis.
 Var SliceAxis(const Var& x, int32_t axis, int64_t begin, int64_t end, int64_t step, bool shrinks) {
   const absl::StatusOr<int32_t> at = AxisOf("StridedSlice", x, axis);
   if (!at.ok()) return Var::Failed(at.status());
@@ -110,7 +110,7 @@ Var Squeeze(const Var& x, absl::Span<const int32_t> axes) {
     if (!at.ok()) return Var::Failed(at.status());
     if (*at < x.shape().rank() && x.shape().dim(*at) == 1) gone.push_back(*at);
   }
-  // Without axes the op takes all away.
+  // Squeeze without axes would drop all of length 1.
   return gone.empty() ? Clone(x) : CallOp("Squeeze", {x}, {{"squeeze_dims", gone}});
 }
 

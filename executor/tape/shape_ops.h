@@ -1,7 +1,7 @@
 #ifndef SLUICE_EXECUTOR_TAPE_SHAPE_OPS_H_
 #define SLUICE_EXECUTOR_TAPE_SHAPE_OPS_H_
 
-// Ops that move, pick and repeat elements. Part of ops.h, which says what is true of all.
+// Ops that move, pick and repeat elements. Part of ops.h, whose rules apply.
 
 #include <cstdint>
 #include <limits>
@@ -13,30 +13,30 @@
 
 namespace sluice {
 
-// The same value as a variable of its own, which gradients flow through (Detach: none do).
+// A new variable with the same value, which gradients flow through (Detach: none do).
 Var Clone(const Var& x);
 
 // --- Shapes ----------------------------------------------------------------------------------------------------------
-// One dimension may be -1: what is left.
+// One dimension may be -1: it is computed from the others.
 Var Reshape(const Var& x, absl::Span<const int64_t> shape);
-// Axes `first` to `last` become one.
+// Merges axes `first` to `last` into one.
 Var Flatten(const Var& x, int32_t first = 0, int32_t last = -1);
-// An axis of one element more, which becomes number `axis`.
+// Inserts an axis of length 1 at `axis`.
 Var Unsqueeze(const Var& x, int32_t axis);
-// Without axes of one element: all of them, or the given ones.
+// Drops all axes of length 1, or the given ones.
 Var Squeeze(const Var& x);
 Var Squeeze(const Var& x, absl::Span<const int32_t> axes);
 Var BroadcastTo(const Var& x, absl::Span<const int64_t> shape);
 // Axis i of the result is axis permutation[i] of x.
 Var Transpose(const Var& x, absl::Span<const int32_t> permutation);
-// With two axes in each other's place.
+// Swaps two axes.
 Var SwapAxes(const Var& x, int32_t axis, int32_t other);
 
 // --- Parts -----------------------------------------------------------------------------------------------------------
 inline constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
-// Elements [begin, end) of one axis, each `step`-th. Negative ones count from the end; what lies outside is cut off.
+// Elements [begin, end) of one axis, each `step`-th. Negative bounds count from the end; bounds outside are clamped.
 Var Slice(const Var& x, int32_t axis, int64_t begin, int64_t end = kToTheEnd, int64_t step = 1);
-// Element `index` of one axis, which the result lacks. A negative one counts from the end.
+// Takes element `index` of one axis and drops the axis. A negative index counts from the end.
 Var Select(const Var& x, int32_t axis, int64_t index);
 // Elements `indices` (a vector, or of any shape) of one axis.
 Var IndexSelect(const Var& x, int32_t axis, const Var& indices);
@@ -47,21 +47,21 @@ Var Gather(const Var& x, int32_t axis, const Var& indices);
 
 // --- Joins and splits ------------------------------------------------------------------------------------------------
 Var Concat(absl::Span<const Var> parts, int32_t axis);
-// Along an axis more, which becomes number `axis`.
+// Joins equal shapes along a new axis, number `axis`.
 Var Stack(absl::Span<const Var> parts, int32_t axis = 0);
-// `parts` of them in any case, of equal length.
+// Cuts an axis into `parts` equal parts; returns as many even on failure.
 std::vector<Var> Split(const Var& x, int32_t axis, int32_t parts);
-// Of these lengths; one may be -1: what is left.
+// Cuts an axis into parts of these lengths; one may be -1: the rest.
 std::vector<Var> SplitSizes(const Var& x, int32_t axis, absl::Span<const int64_t> sizes);
-// The elements of one axis, which they lack.
+// Returns the elements of one axis, without that axis.
 std::vector<Var> Unstack(const Var& x, int32_t axis = 0);
 
 // --- Others ----------------------------------------------------------------------------------------------------------
-// `repeats[i]` times along axis i.
+// Repeats x `repeats[i]` times along axis i.
 Var Tile(const Var& x, absl::Span<const int64_t> repeats);
-// `padding[i]`: how many elements of `value` come before and behind those of axis i.
+// Adds `padding[i]` elements of `value` before and after those of axis i.
 Var Pad(const Var& x, absl::Span<const std::pair<int64_t, int64_t>> padding, double value = 0);
-// In the other direction along these axes.
+// Reverses these axes.
 Var Flip(const Var& x, absl::Span<const int32_t> axes);
 // Along a last axis of `depth`: one at each index, zeros elsewhere.
 Var OneHot(const Var& indices, int64_t depth, DType type = DType::kFloat);

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-// Of a compiled graph, for each op that was differentiated: some nodes, their kernels and their places.
+// Estimate for each differentiated op of a compiled graph: some nodes, their kernels and places.
 constexpr size_t kBytesOfItem = 1024;
 
 }  // namespace
@@ -14,7 +14,7 @@ StructureCache::~StructureCache() = default;
 
 StructureCache::Entries::iterator StructureCache::FindLocked(const PassStructure& structure) {
   const auto found = by_hash_.find(structure.hash());
-  // An equal hash is not an equal structure.
+  // Hashes may collide.
   if (found == by_hash_.end() || !(found->second->structure == structure)) return entries_.end();
   entries_.splice(entries_.begin(), entries_, found->second);
   return entries_.begin();
@@ -53,7 +53,7 @@ std::shared_ptr<const BackwardGraph> StructureCache::Find(PassStructure structur
   absl::StatusOr<std::shared_ptr<const BackwardGraph>> made = compile();
   MutexLock lock(&mu_);
   const auto found = FindLocked(structure);
-  // It may have gone meanwhile.
+  // Another thread may have dropped it meanwhile.
   if (found == entries_.end()) return made.ok() ? *made : nullptr;
   if (!found->is_compiled) {
     found->is_compiled = true;

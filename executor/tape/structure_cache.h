@@ -18,9 +18,8 @@ namespace sluice {
 
 class BackwardGraph;
 
-// The structures that passes have had lately, and their graphs. A structure gets a graph when it is seen the second
-// time: one that comes once is not worth compiling. Structures that are not used go when there are too many,
-// or too large ones.
+// The structures of recent passes, and their graphs. A structure gets a graph the second time it is seen: one that
+// comes once is not worth compiling. The least recently used go if there are too many or their graphs are too large.
 // Thread-safe.
 class StructureCache {
  public:
@@ -31,8 +30,8 @@ class StructureCache {
   StructureCache& operator=(const StructureCache&) = delete;
   ~StructureCache();
 
-  // The graph of a structure that equals `structure`, made by `compile` where this is its second time; null the first
-  // time, and where none can be made. `compile` runs without a lock; of two that run at once, one graph is kept.
+  // Returns the graph of a structure that equals `structure`, made by `compile` the second time; null the first time,
+  // and if `compile` fails. `compile` runs without a lock; of two that run at once, one graph is kept.
   std::shared_ptr<const BackwardGraph> Find(PassStructure structure, Compile compile) ABSL_LOCKS_EXCLUDED(mu_);
   // Forgets the graph of a structure for good: its passes run node by node from now on.
   void DropGraph(const PassStructure& structure) ABSL_LOCKS_EXCLUDED(mu_);
@@ -45,12 +44,12 @@ class StructureCache {
   struct Entry {
     PassStructure structure;
     bool is_compiled = false;
-    std::shared_ptr<const BackwardGraph> graph;  // Null: none yet, or none can be made.
+    std::shared_ptr<const BackwardGraph> graph;  // Null: not made yet, or it cannot be.
     size_t bytes = 0;
   };
-  using Entries = std::list<Entry>;  // The one used last first.
+  using Entries = std::list<Entry>;  // Most recently used first.
 
-  // Drops the oldest until the rest is within the bounds. What is dropped is freed by the caller, without the lock.
+  // Drops the oldest until the rest is within the bounds. The caller frees the dropped ones without the lock.
   Entries TrimLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Entries::iterator FindLocked(const PassStructure& structure) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "executor/threads/service_threads.h"
 #include "executor/tape/backward_pass.h"
 #include "executor/tape/call_limits.h"
 #include "executor/tape/custom_call.h"
@@ -13,6 +12,7 @@
 #include "executor/tape/pass_plan.h"
 #include "executor/tape/record.h"
 #include "executor/tape/saved_values.h"
+#include "executor/threads/service_threads.h"
 #include "graph/base/as_status.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-// How many passes one thread is in, each begun inside of the one before.
+// Counts the nested passes of one thread.
 int& ThisThreadsDepth() {
   thread_local int depth = 0;
   return depth;
@@ -31,7 +31,7 @@ absl::Status BadRoot(ErrorCode code, size_t i, absl::string_view text) {
   return Error(code).Text(absl::StrCat("root ", i, " ", text));
 }
 
-// The two ways to ask for gradients, as one.
+// The arguments of Backward and Grad in one form.
 struct PassRequest {
   absl::string_view what;
   absl::Span<const Var> roots, grad_roots;
@@ -52,7 +52,7 @@ absl::StatusOr<TapeEdge> RootEdge(TapeCore& core, const Var& root, size_t i) {
   return root.state()->history;
 }
 
-// The gradient of a root that is given none: one.
+// Returns ones for a root without a given gradient.
 absl::StatusOr<Tensor> ImplicitSeed(const GradientMeta& meta, size_t i) {
   if (IsComplex(meta.dtype)) {
     return Error(ErrorCode::kTapeRoot)
@@ -89,7 +89,7 @@ absl::StatusOr<TapeValue> SeedOf(TapeCore& core, const TapeEdge& root, const Var
   return seed;
 }
 
-// As in PyTorch a gradient that cannot be created comes before other errors of roots.
+// As in PyTorch, this error comes before others about roots.
 absl::Status CheckImplicitSeeds(const PassRequest& request) {
   for (size_t i = 0; i < request.roots.size(); ++i) {
     const bool is_given = !request.grad_roots.empty() && request.grad_roots[i].defined();
@@ -121,8 +121,8 @@ absl::StatusOr<std::vector<TapeEdge>> InputEdges(TapeCore& core, const PassReque
   return edges;
 }
 
-// Nodes of ops that have no gradient end a pass before anything runs. Where an op has several outputs, its row may have
-// one for some of them only: that shows when the pass comes there.
+// Fails before anything runs if some op has no gradient. An op with several outputs may have one for some of them only:
+// the pass finds that out when it gets there.
 absl::Status CheckGradients(TapeCore& core, const PassPlan& plan) {
   SlotSet only;
   only.Add(0);
@@ -162,12 +162,12 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
     seeds.push_back(std::move(seed));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<TapeEdge> inputs, InputEdges(core, request));
-  if (roots.empty()) return std::vector<Var>(inputs.size());  // As in PyTorch there is nothing to do.
+  if (roots.empty()) return std::vector<Var>(inputs.size());  // As in PyTorch, this is not an error.
   const PassPlan plan(core.discovery(), {roots, request.has_inputs, inputs, request.accumulates});
   SLUICE_RETURN_IF_ERROR(CheckGradients(core, plan));
   BackwardPass pass(core, plan, request.options);
   for (size_t k = 0; k < inputs.size(); ++k) pass.Capture(k, inputs[k], plan.PlaceOfTarget(k));
-  const GradModeScope mode(request.options.creates_graph);  // Of the sum of two seeds of one root.
+  const GradModeScope mode(request.options.creates_graph);  // For the sum of two seeds of one root.
   for (size_t i = 0; i < roots.size(); ++i) {
     if (plan.PlaceOfRoot(i) < 0) continue;
     SLUICE_RETURN_IF_ERROR(pass.Seed(roots[i], plan.PlaceOfRoot(i), std::move(seeds[i])));
@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<Var>> RunPass(TapeCore& core, const PassRequest& requ
   return found;
 }
 
-// A pass that goes on on a thread of its own, since too many are on the stack of this one.
+// Runs a pass on a service thread, because this thread's stack holds too many already.
 class DeepPass final : public ServiceThreads::Task {
  public:
   DeepPass(TapeCore& core, const PassRequest& request)

@@ -22,8 +22,8 @@ namespace sluice {
 
 class TapeCore;
 
-// Define-by-run differentiation: ops run at once, on variables that remember how they came about (Note [The record] in
-// tape_node.h), and a backward pass computes gradients along that.
+// Define-by-run differentiation: ops run at once, on variables that remember how they were computed (Note [The record]
+// in tape_node.h), and a backward pass computes gradients along that record.
 //
 //   Tape tape;
 //   Var w = tape.Leaf(weights), b = tape.Leaf(bias);
@@ -37,12 +37,11 @@ class TapeCore;
 //     }
 //   }
 //
-// Failures take one form each: what returns a Var returns one that has failed and carries its Status (Var::status),
-// all else returns a Status or a StatusOr. ErrorCodeOf (graph/base/error_code_of.h) gives the number of a Status, so
-// that programs can tell kinds of errors apart: kTapeUndefined, kTapeForeign (another tape's variable),
-// kTapeNeedsNoGrad, kTapeRoot, kTapeUnused, kTapeFreed, kTapeModified, kTapeLeafAssigned, kTapeHook, kTapeFunction,
-// kTapeNoDerivative
-// (`sluice explain SLC8001` to 8011 has causes and ways out), and those of ops (kInputType, kOpShape, ...).
+// Functions that return a Var report failures in it (Var::status); all others return a Status or a StatusOr.
+// ErrorCodeOf (graph/base/error_code_of.h) gives the number of a Status, so that programs can tell kinds of errors
+// apart: kTapeUndefined, kTapeForeign (another tape's variable), kTapeNeedsNoGrad, kTapeRoot, kTapeUnused, kTapeFreed,
+// kTapeModified, kTapeLeafAssigned, kTapeHook, kTapeFunction, kTapeNoDerivative (`sluice explain SLC8001` to 8011 has
+// causes and ways out), and those of ops (kInputType, kOpShape, ...).
 //
 //   const absl::Status status = loss.Backward();
 //   if (ErrorCodeOf(status) == ErrorCode::kTapeModified) ...
@@ -55,9 +54,9 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
   ~Tape();
 
-  // A variable that requires a gradient; failed where its type has none.
+  // Makes a variable that requires a gradient; failed if its type has none.
   Var Leaf(Tensor value);
-  // One that requires none; failed for a tensor without a value.
+  // Makes one that requires none; failed for a tensor without a value.
   Var Constant(Tensor value);
   // The same from a number or nested lists of numbers (TensorOf in graph/value/tensor_numbers.h):
   //   Var w = tape.Leaf<float>({{1, 2}, {3, 4}});
@@ -71,33 +70,33 @@ class Tape {
     absl::StatusOr<Tensor> value = TensorOf<T>(lists);
     return value.ok() ? Constant(*std::move(value)) : Var::Failed(value.status());
   }
-  // Any op; also one without inputs. See CallOps in ops.h.
+  // Calls any op, even one without inputs. See CallOps in ops.h.
   std::vector<Var> Op(absl::string_view op, absl::Span<const Var> inputs, const EagerOp::Attrs& attrs = {});
-  // A call of a custom function: its outputs, or one variable that has failed, since how many it has is not known then.
+  // Calls a custom function. Returns its outputs, or one failed variable, as their number is not known then.
   std::vector<Var> Apply(const std::shared_ptr<CustomFunction>& function, absl::Span<const Var> inputs);
 
   // Adds the derivatives of the sum of `roots`, each weighted by its gradient, to the gradients of the leaves.
-  // `grad_roots`: none at all, or one for each root; where it is undefined the root has one element, and it is one.
-  // Without roots there is nothing to do.
-  // May be called from hooks and custom functions. Returns when the pass and its final callbacks are through, with the
-  // first error; what was accumulated until then stays.
+  // `grad_roots`: empty, or one for each root; undefined means 1, and is allowed for roots of one element. Without
+  // roots there is nothing to do.
+  // May be called from hooks and custom functions. Returns when the pass and its final callbacks have run, with the
+  // first error; gradients accumulated before it stay.
   // Errors: kTapeNeedsNoGrad, kTapeRoot and kTapeForeign of roots and inputs, kTapeFreed and kTapeModified of saved
   // values, kTapeNoDerivative (before anything runs, unless the op has several outputs and a gradient for others of
   // them), kOpShape and kInputType of gradients, kTapeHook, kTapeFunction, those of kernels, hooks and custom
   // functions.
   absl::Status Backward(absl::Span<const Var> roots, absl::Span<const Var> grad_roots = {},
                         const BackwardOptions& options = {});
-  // The same derivatives with respect to `inputs`, which may be any variables that require a gradient; nothing is
-  // accumulated. kTapeUnused where an output does not depend on an input, unless options say that this is fine.
+  // The same derivatives with respect to `inputs`, which may be any variables that require a gradient; accumulates
+  // nothing. kTapeUnused if the outputs do not depend on an input, unless the options allow that.
   absl::StatusOr<std::vector<Var>> Grad(absl::Span<const Var> outputs, absl::Span<const Var> inputs,
                                         absl::Span<const Var> grad_outputs = {}, const GradOptions& options = {});
 
-  // From hooks and custom functions: has `callback` called when the pass that this thread is in has run all its nodes.
-  // It may queue more. kTapeHook outside of passes.
+  // For hooks and custom functions: calls `callback` when the pass that this thread is in has run all its nodes. It may
+  // queue more. kTapeHook outside of passes.
   static absl::Status QueueCallback(absl::AnyInvocable<absl::Status()> callback);
 
-  // For tests and reports: structures that were compiled, and passes that found theirs; how many nodes the pass that
-  // was begun last has looked at.
+  // For tests and reports: how many structures were compiled, how many passes found theirs, and how many nodes the last
+  // pass visited.
   int64_t NumCompiledStructures() const;
   int64_t NumPassesOfKnownStructure() const;
   int64_t NodesSeenByLastPass() const;

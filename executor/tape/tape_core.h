@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-// What all variables of a tape share: ops and their kernels, device and threads, sequence numbers. Thread-safe.
+// Shared by all variables of a tape: ops and their kernels, device and threads, sequence numbers. Thread-safe.
 class TapeCore {
  public:
   explicit TapeCore(const TapeOptions& options);
@@ -29,9 +29,9 @@ class TapeCore {
   const KernelRegistry& kernels() const { return kernels_; }
   CommonOps& common_ops() { return common_ops_; }
   StructureCache& structures() { return structures_; }
-  // What kernels that are called at once may use.
+  // For kernels called outside of passes.
   const RunContext& run() const { return run_; }
-  uint64_t NextSequence() { return sequence_.fetch_add(1, std::memory_order_relaxed); }  // Only has to grow.
+  uint64_t NextSequence() { return sequence_.fetch_add(1, std::memory_order_relaxed); }  // It only has to grow.
   ThreadPool* pool() const { return pool_.get(); }                                       // Null: one thread.
 
   Discovery& discovery() { return discovery_; }

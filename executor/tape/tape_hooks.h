@@ -23,14 +23,14 @@ namespace sluice {
 
 struct NodeHooks;
 
-// Numbers for lists, in the order in which they get their first hook. Lists of one node are compared only.
+// Returns the number of a list that gets its first hook. Only lists of one node are compared.
 inline uint64_t NextHookListOrder() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);  // Relaxed: hooks of one node are added under its mutex.
 }
 
-// Hooks of one kind, by the numbers that they were given; numbers of removed ones are not used again.
-// Guarded by the node that they belong to. A pass works on a copy, so that hooks may add and remove hooks.
+// Hooks of one kind, by number; numbers of removed hooks are not used again. Guarded by the node's mutex. A pass works
+// on a copy, so that hooks may add and remove hooks.
 template <typename Hook>
 class HookList {
  public:
@@ -41,7 +41,7 @@ class HookList {
     hooks_.emplace_back(next_, std::make_shared<Hook>(std::move(hook)));
     return next_++;
   }
-  // Returns the removed hook, for the caller to free without a lock; null: there is none of this number.
+  // Returns the removed hook, which the caller frees without a lock; null if there is no such hook.
   std::shared_ptr<Hook> Remove(size_t number) {
     for (auto at = hooks_.begin(); at != hooks_.end(); ++at) {
       if (at->first != number) continue;
@@ -55,7 +55,7 @@ class HookList {
     return std::any_of(hooks_.begin(), hooks_.end(), [&](const auto& hook) { return hook.first == number; });
   }
   const Hooks& hooks() const { return hooks_; }
-  // Larger than that of every list that got its first hook before this one did.
+  // Grows with the time of the first hook.
   uint64_t order() const { return order_; }
 
  private:
@@ -64,7 +64,7 @@ class HookList {
   uint64_t order_ = 0;
 };
 
-// Where the handles of a node's hooks find the node, until it ends. Locked before the node's own mutex. Thread-safe.
+// Leads the handles of a node's hooks to the node, until it ends. Locked before the node's mutex. Thread-safe.
 class HookHome {
  public:
   using Kind = HookHandle::Kind;
@@ -73,7 +73,7 @@ class HookHome {
   HookHome(const HookHome&) = delete;
   HookHome& operator=(const HookHome&) = delete;
 
-  // The node ends: no handle finds it any more.
+  // The node ends: cuts the handles off.
   void Close() {
     MutexLock lock(&mu_);
     node_ = nullptr;
@@ -85,20 +85,21 @@ class HookHome {
   bool Has(const HookHandle& handle) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // Whether the node has the hook; with `removed` it is moved there.
+  // Whether the node has the hook; moves it to `removed` unless that is null.
   static bool Find(NodeHooks& hooks, const HookHandle& handle, std::shared_ptr<void>* removed);
 
   Mutex mu_;
-  TapeNode* node_ ABSL_GUARDED_BY(mu_);  // Null: it has ended.
+  TapeNode* node_ ABSL_GUARDED_BY(mu_);  // Null: the node has ended.
 };
 
-// What a leaf had when its last handle went (FindLeaf in var_state.h gives it back).
+// The content of a leaf whose last handle has gone; FindLeaf (var_state.h) gives it back. Kept while the leaf has
+// accumulate hooks, and while its gradient or the leaf itself is held elsewhere.
 struct LeftLeaf {
-  bool has_content = false;   // False: nobody could see the leaf any more, and all but requires_grad is unset.
+  bool has_content = false;   // False: all but requires_grad is unset, as the leaf cannot come back.
   bool requires_grad = true;  // Whether the leaf did, while it has no handles.
   Tensor value;
-  Var grad;  // Only one without a history, which may lead to the node that keeps this.
-  // Of a gradient with a history: the variable, as long as others hold it, and its value.
+  Var grad;  // Only without a history, which could lead back to the node that keeps this.
+  // For a gradient with a history: the variable, while others hold it, and its value.
   CountedPtr<VarState> grad_held;
   Tensor grad_value;
 };
@@ -107,9 +108,9 @@ struct LeftLeaf {
 struct NodeHooks {
   struct OfOutput {
     HookList<GradHook> hooks;
-    CountedPtr<VarState> retains;  // Gets the gradient; null: nobody does.
+    CountedPtr<VarState> retains;  // The variable that gets the gradient; null: none.
   };
-  std::vector<OfOutput> outputs;  // As many as have some; in the order of the outputs.
+  std::vector<OfOutput> outputs;  // Up to the last output that has some.
   HookList<NodePreHook> pre;
   HookList<NodePostHook> post;
   HookList<AccumulateHook> accumulate;

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// Nodes that are to be freed by the outermost Unref of this thread.
+// The nodes that the outermost Unref of this thread frees.
 struct FreeList {
   TapeNode* first = nullptr;
   bool is_draining = false;
@@ -23,7 +23,7 @@ FreeList& ThisThreadsFreeList() {
 }  // namespace
 
 NodeOrigin::~NodeOrigin() {
-  // A chain that nobody else has ends here, without recursion.
+  // Free a chain without other owners here, without recursion.
   while (parent != nullptr && parent.use_count() == 1) {
     const std::shared_ptr<NodeOrigin> ended = std::move(parent);
     parent = std::move(ended->parent);
@@ -47,7 +47,7 @@ TapeNode::~TapeNode() {
 }
 
 void TapeNode::Unref() {
-  // Acquire-release: what other holders did with the node comes before its end.
+  // Acquire-release: the accesses of other holders happen before the node is freed.
   if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   FreeList& list = ThisThreadsFreeList();
   next_to_free_ = list.first;
@@ -57,7 +57,7 @@ void TapeNode::Unref() {
   while (list.first != nullptr) {
     TapeNode* const node = list.first;
     list.first = node->next_to_free_;
-    const std::unique_ptr<TapeNode> ended(node);  // What it held comes to the list.
+    const std::unique_ptr<TapeNode> ended(node);  // Its destructor adds the nodes that only it held to the list.
   }
   list.is_draining = false;
 }

@@ -25,17 +25,17 @@ class TapeNode;
 class VarState;
 
 // Note [The record]
-// What was computed, as a graph of nodes that run backwards: one node for each op call that a gradient flows through
-// (the Function of older PyTorch, its Node of today). An edge leads from a node to the one that made an input: along it
-// flows the gradient of that input. Leaves have a node of their own kind, which adds to the leaf's gradient.
-// Values own their history: a variable holds the node that made it, a node the nodes of its inputs, and nobody the
-// other way round. So a record lives as long as some value needs it, and goes with it, however long it is, without
-// recursion. A node knows variables (a leaf, an output whose gradient is retained, what was saved) by a reference that
-// does not keep their content.
-// Sequence numbers grow along the edges' other direction: what made an input has a smaller number. A pass that goes
-// from large numbers to small ones has seen all that flows to a node when it comes to it.
+// The record is a graph of nodes that run backwards: one for each op call that a gradient flows through (PyTorch's
+// Node). An edge leads from a node to the one that made an input: along it flows the gradient of that input. Leaves
+// have a node of their own kind, which adds to the leaf's gradient.
+// Values own their history: a variable holds the node that made it, and a node those of its inputs, never the other way
+// round. So a record lives as long as some value needs it, and is freed with it, without recursion. A node knows
+// variables (a leaf, an output whose gradient is retained, what was saved) by a reference that does not keep their
+// content.
+// A node has a larger sequence number than the nodes of its inputs. So a pass in descending order reaches a node after
+// all nodes whose gradients flow to it.
 
-// An output of a node: what made a value. Unset: nothing that gradients flow through.
+// The output of a node that made a value. Unset: no gradient flows to the value.
 struct TapeEdge {
   CountedPtr<TapeNode> node;
   uint32_t slot = 0;
@@ -43,22 +43,22 @@ struct TapeEdge {
   bool is_set() const { return static_cast<bool>(node); }
 };
 
-// What the gradient of an output must look like.
+// The type and shape that the gradient of an output must have.
 struct GradientMeta {
   DType dtype = DType::kInvalid;  // kInvalid: the output has no gradient.
   Shape shape;
 };
 
-// A value that the gradient reads, as it was at the call; and the variable that it was taken from, whose version tells
-// whether it has been assigned since.
+// A value that the gradient reads, and the variable that it was taken from, whose version tells whether it has been
+// assigned since.
 struct SavedValue {
   Tensor value;
   CountedPtr<VarState> var;  // Null: a value that no variable holds.
   uint32_t version = 0;
 };
 
-// Where a node was recorded: its own place, and those of the nodes whose evaluation recorded it, each with the next.
-// Immutable once shared.
+// Where a node was recorded: its place, and as a chain the places of the nodes whose evaluation recorded it. Immutable
+// once shared.
 struct NodeOrigin {
   NodeOrigin() = default;
   NodeOrigin(const NodeOrigin&) = delete;
@@ -83,17 +83,17 @@ class TapeNode {
   ~TapeNode();
 
   void Ref() { refs_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: the caller holds a reference already.
-  // Frees the node with the last reference, and then those that only it held; not recursive.
+  // The last reference frees the node, then those that only it held, without recursion.
   void Unref();
 
-  // "MulBackward", "AccumulateGrad", or what a custom function calls itself with "Backward" behind it.
+  // "MulBackward", "AccumulateGrad", or a custom function's name followed by "Backward".
   std::string name() const;
   SlotSet wants() const;
 
   const Kind kind;
   uint64_t sequence;                                 // Fixed before anyone else has the node.
   std::shared_ptr<const EagerOp> op;                 // Of kOp.
-  std::shared_ptr<const GradientTemplate> gradient;  // Null: found when it is needed, all values are saved.
+  std::shared_ptr<const GradientTemplate> gradient;  // Null: the pass finds it; all values are saved.
   absl::InlinedVector<TapeEdge, 2> edges;            // One for each input; unset: no gradient wanted.
   absl::InlinedVector<GradientMeta, 1> outputs;
   CountedPtr<VarState> leaf;           // Of kAccumulate.
@@ -102,12 +102,12 @@ class TapeNode {
 
   mutable Mutex mu;
   absl::InlinedVector<SavedValue, 2> saved ABSL_GUARDED_BY(mu);
-  bool is_released ABSL_GUARDED_BY(mu) = false;  // It has saved values, and they were given up.
+  bool is_released ABSL_GUARDED_BY(mu) = false;  // It had saved values, and a pass released them.
   std::unique_ptr<NodeHooks> hooks ABSL_GUARDED_BY(mu);
-  std::unique_ptr<LeftLeaf> left ABSL_GUARDED_BY(mu);  // Of kAccumulate; there from the start: ~Var cannot fail.
-  std::atomic<bool> has_hooks{false};  // Spares passes the lock. Relaxed: hooks are added by who starts the pass.
+  std::unique_ptr<LeftLeaf> left ABSL_GUARDED_BY(mu);  // Of kAccumulate; allocated early: ~Var must not fail.
+  std::atomic<bool> has_hooks{false};                  // Spares passes the lock. Relaxed: their own thread adds hooks.
 
-  // Of the one discovery that goes on (Discovery in pass_plan.h).
+  // Marks of the pass whose Discovery runs (pass_plan.h).
   uint64_t seen_by_pass = 0;
   int32_t place_in_pass = 0;
 

@@ -16,14 +16,14 @@ namespace sluice {
 struct TapeOptions {
   // For work inside kernels, the caller's thread included.
   int num_threads = 1;
-  // Passes that are kept as compiled graphs, by structure. 0: every pass calls its ops one by one.
+  // How many passes, by structure, are kept as compiled graphs. 0: every pass calls its ops one by one.
   size_t max_structures = 256;
-  // What these may take, as far as it is known: about 1 KiB for each op of a graph. The last one is kept in any case.
+  // Bounds their memory, estimated as 1 KiB for each op of a graph. The last one is always kept.
   size_t max_structure_bytes = size_t{64} << 20;
   // Null: the built-in ones. Borrowed; they outlive the tape.
   const OpRegistry* ops = nullptr;
   const KernelRegistry* kernels = nullptr;
-  // Gradients of ops that the host has added, searched before the table.
+  // Gradients that the host adds, searched before the table.
   std::vector<GradientRow> rows;
 };
 
@@ -32,7 +32,7 @@ struct BackwardOptions {
   std::optional<bool> retain_graph;
   // Whether the pass itself is recorded, so that gradients have gradients.
   bool create_graph = false;
-  // Only these get gradients: leaves as ever, others as with RetainGrad. Unset: all leaves. Empty: an error.
+  // Only these get gradients: leaves as always, others as with RetainGrad. Unset: all leaves. Empty: an error.
   std::optional<std::vector<Var>> inputs;
   // Ends the pass between two nodes, and passes that were begun inside of it. Borrowed; may be null.
   CancellationManager* cancellation = nullptr;
@@ -41,7 +41,7 @@ struct BackwardOptions {
 struct GradOptions {
   std::optional<bool> retain_graph;
   bool create_graph = false;
-  // Whether inputs that outputs do not depend on are undefined in the result; else they are an error.
+  // Inputs that the outputs do not depend on get an undefined result instead of an error.
   bool allow_unused = false;
   CancellationManager* cancellation = nullptr;  // As above.
 };

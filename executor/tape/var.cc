@@ -39,7 +39,7 @@ std::vector<NodeRef> NodeRef::next() const {
 
 namespace {
 
-// Whether somebody can see the leaf of `accumulator`, which has no handle.
+// Whether the leaf of `accumulator`, which has no handle, can be reached again: see LeftLeaf.
 bool IsSeen(const TapeNode& accumulator, bool is_grad_held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu) {
   const bool has_hooks = accumulator.hooks != nullptr && !accumulator.hooks->accumulate.hooks().empty();
   return has_hooks || is_grad_held || accumulator.leaf->has_savers();
@@ -79,7 +79,7 @@ void VarState::Leave(TapeNode& accumulator, Content* content) {
   if (!left.has_content) return;
   left.value = std::move(content->value);
   if (grad.requires_grad()) {
-    // Its history may lead to the accumulator, which would keep itself.
+    // Its history may lead to the accumulator, which would then keep itself alive.
     left.grad_held = CountedPtr<VarState>::Share(grad.state());
     left.grad_value = grad.value();
   } else {
@@ -89,7 +89,7 @@ void VarState::Leave(TapeNode& accumulator, Content* content) {
 
 Var VarState::Revive(TapeNode& accumulator, LeftLeaf* ended) {
   LeftLeaf& left = *accumulator.left;
-  // What can throw comes first.
+  // Do what can throw first.
   Var its_grad = left.grad_held ? left.grad_held->Lock() : Var();
   if (!its_grad.defined() && left.grad_value.has_value()) its_grad = VarOf(*core, {left.grad_value, TapeEdge()});
   *ended = std::exchange(left, LeftLeaf());
@@ -146,7 +146,7 @@ Var::~Var() {
 }
 
 Var Var::Failed(absl::Status status) {
-  // For when there is no memory to say so. Never destroyed.
+  // Used when memory runs out. Never destroyed.
   static VarState& no_memory = *std::make_unique<VarState>(OutOfMemoryError()).release();
   try {
     return Adopt(std::make_unique<VarState>(std::move(status)).release());

@@ -28,43 +28,43 @@ class Var;
 class VarState;
 struct TapeEdge;
 
-// Hooks. Each is called on the thread that runs the backward pass, one at a time by each pass: one that several
-// threads' passes go through may be called by all of them at once. They are called with recording on where the pass was
-// begun with create_graph. An error ends the pass; so does an exception, which becomes a status.
+// Hooks. Each is called on the thread that runs the backward pass, one at a time in each pass; passes of several
+// threads may call one hook at once. Recording is on if the pass was begun with create_graph. An error or an exception,
+// which becomes a status, ends the pass.
 //
 // Sees the gradient of a variable; returns another in its place (of the same type and shape), or Var() to leave it. As
-// in PyTorch it is also called, with an undefined variable, where a pass comes to the node that made the variable
-// without a gradient for it: of the parts of a split, say, of which only one was used. Then it must return Var().
-// The record keeps its hooks, and a variable its record: a hook that keeps the variable that it was added to, or one
-// computed from that, keeps all of it for ever. Have such a hook refer to the variable, or remove it.
+// in PyTorch it is called with an undefined variable, and must return Var(), if a pass runs the node that made the
+// variable without a gradient for it (for an unused part of a split, say). The record keeps its hooks, and a variable
+// its record: a hook that holds the variable that it was added to, or one computed from that, keeps all of it alive for
+// ever. Let such a hook hold a reference instead, or remove it.
 using GradHook = absl::AnyInvocable<absl::StatusOr<Var>(const Var& grad)>;
-// Sees the gradients of all outputs of a node before it runs, some undefined; returns as many others, or none at all.
+// Sees the gradients of all outputs of a node before it runs, some undefined; returns as many others, or an empty
+// vector.
 using NodePreHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> grads)>;
-// Sees what a node has computed for its inputs, and from what; returns others for the inputs, or none at all. As in
-// PyTorch `output_grads` is empty where the node had no post hook when it began to run: a custom Backward, a hook of
-// the leaf may add one.
+// Sees the gradients that a node has computed, and those that it was given; returns others for the inputs, or an empty
+// vector. As in PyTorch `output_grads` is empty if the node had no post hook when it began to run (a custom Backward or
+// a hook of the leaf may add one).
 using NodePostHook = absl::AnyInvocable<absl::StatusOr<std::vector<Var>>(absl::Span<const Var> input_grads,
                                                                          absl::Span<const Var> output_grads)>;
-// Called after the gradient of a leaf was added to, with the leaf; as in PyTorch also where nothing was added, since
-// a pass came to the leaf without a gradient, or the leaf has been told to require none: grad() may be undefined. Where
-// several threads' passes go through the leaf, it may read what TakeGrad gives it, and not grad(), which another pass
-// may be adding to: no lock is held around it.
+// Called with the leaf after a pass has added to its gradient. As in PyTorch it is also called if the pass came without
+// a gradient, or the leaf no longer requires one: grad() may be undefined. If passes of several threads go through the
+// leaf, read what TakeGrad returns, not grad(), which another pass may be adding to: no lock is held.
 using AccumulateHook = absl::AnyInvocable<absl::Status(Var leaf)>;
 
-// A hook that was added: knows its node, so that it removes this hook and no other whatever becomes of the variable.
-// Cheap to copy; copies are the same hook. Does not keep the node: the hook goes with the record that it belongs to.
-// Thread-safe as NodeRef is: no hook may be removed while a pass of another thread goes through its node.
+// Names one added hook by its node, so that it removes that hook even if the variable is assigned to. Cheap to copy;
+// copies are the same hook. Does not keep the node alive: the hook is freed with the record. Thread-safe as NodeRef is:
+// no hook may be removed while a pass of another thread goes through its node.
 //
 //   SLUICE_ASSIGN_OR_RETURN(HookHandle clip, w.AddHook([](const Var& grad) { return Clip(grad, -1, 1); }));
 //   ...
 //   clip.Remove();
 class HookHandle {
  public:
-  HookHandle() = default;  // Of no hook.
+  HookHandle() = default;  // Names no hook.
 
-  // Removes the hook. Does nothing where it was removed before, where its node has gone, and for a handle of no hook.
-  // A pass that is calling hooks of the same list (of the variable, or of the kind) calls those that it found there all
-  // the same: the next pass does without.
+  // Removes the hook. Does nothing if it was removed before, if its node has gone, or if the handle names no hook. A
+  // pass that is calling hooks of the same list (of the variable, or of the kind) still calls it; the next one does
+  // not.
   void Remove();
   // Whether passes through its node call the hook.
   bool is_added() const;
@@ -82,7 +82,7 @@ class HookHandle {
 };
 
 // The node of the record that made a variable (grad_fn), or that adds to the gradient of a leaf. Cheap to copy.
-// Thread-safe, but for hooks, which nobody may add or remove while a pass goes through the node.
+// Thread-safe, except that hooks must not be added or removed while a pass goes through the node.
 class NodeRef {
  public:
   NodeRef();
@@ -96,12 +96,11 @@ class NodeRef {
   // "MulBackward", "AccumulateGrad", ...; empty where it is undefined.
   std::string name() const;
   uint64_t sequence() const;
-  // Where the gradients of the inputs go; undefined for inputs without one.
+  // The nodes that the gradients of the inputs go to; undefined for inputs without one.
   std::vector<NodeRef> next() const;
   friend bool operator==(const NodeRef& a, const NodeRef& b) { return a.node_ == b.node_; }
 
-  // Adds a hook behind those that are there. kTapeUndefined where the node is undefined, kTapeHook where the hook is
-  // empty.
+  // Adds a hook after the present ones. kTapeUndefined if the node is undefined, kTapeHook if the hook is empty.
   absl::StatusOr<HookHandle> AddPreHook(NodePreHook hook);
   absl::StatusOr<HookHandle> AddPostHook(NodePostHook hook);
 
@@ -111,21 +110,21 @@ class NodeRef {
   CountedPtr<TapeNode> node_;
 };
 
-// A value that ops are recorded on: a tensor, and how it came about. A handle: copies are the same variable. Made by a
-// Tape and by ops (ops.h); the tape must outlive it.
+// A tensor and the record of how it was computed. A handle: copies are the same variable. Made by a Tape and by ops
+// (ops.h); the tape must outlive it.
 //
 //   Var w = tape.Leaf(Tensor::Scalar(2.0f));
 //   Var y = w * w + 1.0;
 //   SLUICE_RETURN_IF_ERROR(y.Backward());   // w.grad() is 4
 //
-// Failures. What returns a Var never fails in another form: a Var that has failed carries its Status, and what is
-// computed from it fails the same way. So formulas need no checks: status(), Item, Backward, Grad and all others that
-// return a Status or a StatusOr tell in the end. ErrorCodeOf (graph/base/error_code_of.h) tells the kinds apart.
+// Failures. Functions that return a Var report failures in it: a failed Var carries its Status, and everything computed
+// from it fails the same way. So formulas need no checks: status(), Item, Backward, Grad and all others that return a
+// Status or a StatusOr report it in the end. ErrorCodeOf (graph/base/error_code_of.h) tells the kinds apart.
 // Thread-safety: like a pointer; a variable that no thread assigns to may be read by many, and passes of several
 // threads may add to the gradient of one leaf.
 class Var {
  public:
-  Var() = default;  // Undefined: no variable at all.
+  Var() = default;  // Undefined.
   Var(const Var& other);
   Var(Var&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   Var& operator=(Var other) noexcept {
@@ -142,14 +141,14 @@ class Var {
   static Var Failed(absl::Status status);
 
   bool defined() const { return state_ != nullptr; }
-  // OK, or what has failed. Undefined variables are OK.
+  // The error that it carries, or OK. Undefined variables are OK.
   absl::Status status() const;
-  // Without a value (kInvalid) where the variable is undefined or has failed.
+  // Without a value (kInvalid) if the variable is undefined or has failed.
   const Tensor& value() const;
   DType dtype() const { return value().dtype(); }
   const Shape& shape() const { return value().shape(); }
   // The only element, or all in row-major order, as numbers of type T, whatever the variable's own type: see
-  // ElementAs and ElementsAs (graph/value/tensor_numbers.h). What the variable has failed with; kTapeUndefined.
+  // ElementAs and ElementsAs (graph/value/tensor_numbers.h). Errors: the one that the variable carries; kTapeUndefined.
   //   SLUICE_ASSIGN_OR_RETURN(const double last_loss, loss.Item<double>());
   template <typename T>
   absl::StatusOr<T> Item() const;
@@ -157,50 +156,49 @@ class Var {
   absl::StatusOr<std::vector<T>> Elements() const;
 
   bool requires_grad() const;
-  // Nothing computed it that gradients flow through.
+  // True unless a recorded op computed it.
   bool is_leaf() const;
   // The node that made it; undefined for leaves.
   NodeRef grad_fn() const;
   // The node that adds to a leaf's gradient; undefined for all others.
   NodeRef accumulator() const;
-  // kTapeNeedsNoGrad for a computed variable that is to require none; kInputType for types without gradients.
+  // kTapeNeedsNoGrad for `false` and a computed variable; kInputType for types without gradients.
   absl::Status SetRequiresGrad(bool requires_grad);
-  // The same value as a variable of its own, that no gradient flows through.
+  // Returns a new variable with the same value, which no gradient flows through.
   Var Detach() const;
 
-  // The gradient that passes have added up: of leaves, and where RetainGrad was called. Undefined where there is none.
-  // Passes add to it in place: nobody may read its value while one of another thread can.
+  // The gradient that passes have added up, for leaves and after RetainGrad; else undefined. Passes add to it in place:
+  // do not read its value while a pass of another thread may run.
   Var grad() const;
-  // The gradient, which is forgotten at once: what passes of other threads add from now on is a new one. So of what
-  // they add nothing is lost, and nobody writes to what was taken.
+  // Returns the gradient and clears it in one step: passes of other threads then add to a new one. So nothing that they
+  // add is lost, and nothing writes to the returned one.
   Var TakeGrad();
-  // Undefined: forgets it. kInputType and kOpShape where `grad` has not the variable's type and shape, kWrongUse where
-  // it is the variable itself, kTapeForeign, kTapeUndefined, what either has failed with.
+  // An undefined `grad` clears it. kInputType or kOpShape if `grad` has not the variable's type or shape, kWrongUse if
+  // it is the variable itself, kTapeForeign, kTapeUndefined, and the error that either carries.
   absl::Status SetGrad(const Var& grad);
   void ClearGrad() { (void)SetGrad(Var()); }
-  // Has passes keep the gradient of a computed variable, too. Nothing to do for leaves, nor a second time.
+  // Makes passes keep the gradient of a computed variable too. Does nothing for leaves, or a second time.
   absl::Status RetainGrad();
   bool retains_grad() const;
-  // Adds a hook behind those that are there: to the value that the variable has now, not to what is assigned later.
-  // kTapeHook where the hook is empty, kTapeNeedsNoGrad where the variable requires no gradient; the second kind also
-  // unless it is a leaf.
+  // Adds a hook after the present ones, for the value that the variable has now, not for later ones. kTapeHook if the
+  // hook is empty, kTapeNeedsNoGrad if the variable requires no gradient, or, for an AccumulateHook, is not a leaf.
   absl::StatusOr<HookHandle> AddHook(GradHook hook);
   absl::StatusOr<HookHandle> AddAccumulateHook(AccumulateHook hook);
 
   // --- In place ------------------------------------------------------------------------------------------------------
-  // These give the variable another value, whatever other variables share its memory. `other` is broadcast to the shape
-  // of the variable, which stays, as does its type. While ops are recorded the assignment is one of them: the new value
-  // depends on both, the variable requires a gradient if either does, and passes through ops that have saved the value
-  // before fail (kTapeModified). The variable is as before where they fail.
-  // Errors: kTapeLeafAssigned for a leaf that requires a gradient while ops are recorded, kOpShape and kInputType where
-  // `other` does not fit, kTapeForeign, kTapeUndefined, what `other` has failed with, and errors of the op.
+  // These give the variable another value; variables that share its memory keep theirs. `other` is broadcast to the
+  // shape of the variable, whose shape and type stay. While ops are recorded the assignment is one of them: the new
+  // value depends on both, the variable requires a gradient if either does, and passes through ops that have saved the
+  // value before fail (kTapeModified). On error the variable is as before.
+  // Errors: kTapeLeafAssigned for a leaf that requires a gradient while ops are recorded, kOpShape or kInputType if
+  // `other` does not fit, kTapeForeign, kTapeUndefined, the error that `other` carries, and errors of the op.
   //
-  // Takes over the value of `other`. What the variable was before gets a gradient of zeros. `v.Assign(v * w)` fails the
-  // pass, since the product needs the v that is gone: that is what AssignMul is for.
+  // Copies the value of `other`; the value before gets a gradient of zeros. `v.Assign(v * w)` fails the pass, since the
+  // product needs the old v: use AssignMul.
   absl::Status Assign(const Var& other);
   absl::Status Assign(Var&& other);
-  // v + other, v - other, v * other, v / other, in the memory of v where nobody else has it. What they need of the old
-  // v they keep themselves.
+  // v + other, v - other, v * other, v / other, in the memory of v if no other variable has it. They save what their
+  // gradients need of the old v.
   absl::Status AssignAdd(const Var& other);
   absl::Status AssignSub(const Var& other);
   absl::Status AssignMul(const Var& other);
@@ -209,11 +207,11 @@ class Var {
   absl::Status AssignSub(double other);
   absl::Status AssignMul(double other);
   absl::Status AssignDiv(double other);
-  // One number everywhere: of a variable without axes, whose gradient is the sum of all.
+  // Sets all elements to a scalar variable, whose gradient is the sum of all.
   absl::Status Fill(const Var& number);
   absl::Status Fill(double number);
   absl::Status Zero() { return Fill(0.0); }
-  // How often it was assigned.
+  // How often it was assigned to.
   uint32_t version() const;
 
   // Tape::Backward of this one root.
@@ -227,13 +225,13 @@ class Var {
   absl::Status CheckReadable() const;
   // Whether `other` may be assigned to this variable.
   absl::Status CheckAssigned(const Var& other) const;
-  // `value`, of the right shape, takes the place of the variable's, and `history` of its history.
+  // Sets value, which must have the right shape, and history.
   absl::Status Replace(const Tensor& value, TapeEdge history);
   static void ForgetRetained(const TapeEdge& edge);
   absl::Status AssignOp(CommonOp op, const Var& other);
   absl::Status AssignOpInPlace(CommonOp op, const Var& other);
 
-  VarState* state_ = nullptr;  // One handle of it.
+  VarState* state_ = nullptr;  // Owns one handle of it.
 };
 
 template <typename T>

@@ -84,8 +84,7 @@ absl::Status Var::Assign(Var&& other) {
   if (this == &other) return Assign(std::as_const(other));
   SLUICE_RETURN_IF_ERROR(CheckAssigned(other));
   const Var taken = std::move(other);
-  // Nobody else can ask for the gradient of what is assigned, so it needs no node of its own; nor does what has no
-  // gradient before.
+  // The assigned value needs no node of its own if no other handle can reach it and the value before has no gradient.
   const bool is_last = taken.state_->has_one_handle() && !taken.is_leaf() && !requires_grad();
   if (!is_last || taken.shape() != shape()) return Assign(taken);
   return Replace(taken.value(), taken.state_->history);
@@ -98,7 +97,7 @@ absl::Status Var::AssignOp(CommonOp op, const Var& other) {
     if (!is_recorded && !SameVar(*this, other)) return AssignOpInPlace(op, other);
     TapeCore& core = *state_->core;
     SLUICE_ASSIGN_OR_RETURN(const std::shared_ptr<const EagerOp>* const called, core.common_ops().Find(op, dtype(), 2));
-    // The value before is saved as of no variable: what becomes of this one does not concern it.
+    // Save the value before without its variable: later assignments do not modify it.
     OpInput before = OpInput::Of(*this);
     before.var = nullptr;
     TapeValue result;
@@ -121,8 +120,8 @@ absl::Status Var::AssignOpInPlace(CommonOp op, const Var& other) {
   } else if (kept.has_value()) {
     state_->value = std::move(kept);
   } else {
-    // An op that fails after it took the memory has left no tensor in its input. What stands in its output is unknown,
-    // but better than a variable without a value.
+    // An op that fails after it took the memory has left no tensor in its input. Keep its output, whatever it holds: a
+    // variable must have a value.
     Entry& left = slots[slots[0].value().has_value() ? 0 : 2];
     if (left.has_value()) state_->value = std::move(left.value());
   }

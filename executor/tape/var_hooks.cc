@@ -1,4 +1,4 @@
-// Hooks of variables and nodes, their handles, and gradients that are retained.
+// Hooks of variables and nodes, their handles, and retained gradients.
 
 #include <memory>
 #include <utility>
@@ -18,7 +18,7 @@ absl::Status EmptyHook() { return Error(ErrorCode::kTapeHook).Text("the hook is 
 absl::Status NeedsNoGrad(absl::string_view text) { return Error(ErrorCode::kTapeNeedsNoGrad).Text(text); }
 absl::Status UndefinedNode() { return Error(ErrorCode::kTapeUndefined).Text("an undefined node has no hooks"); }
 
-// The hooks of a node, made where there are none. REQUIRES: its mutex is held.
+// Returns the hooks of a node, which it creates if needed. REQUIRES: its mutex is held.
 NodeHooks& HooksOf(TapeNode& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(node.mu) {
   if (node.hooks == nullptr) node.hooks = std::make_unique<NodeHooks>();
   if (node.hooks->home == nullptr) node.hooks->home = std::make_shared<HookHome>(&node);
@@ -32,7 +32,7 @@ NodeHooks::OfOutput& HooksOfOutput(const TapeEdge& edge) ABSL_EXCLUSIVE_LOCKS_RE
   return hooks.outputs[edge.slot];
 }
 
-// Finds a hook in the list of its kind, or takes it from there where `removed` is not null.
+// Finds a hook in the list of its kind; moves it to `removed` unless that is null.
 template <typename List>
 bool FindIn(List& list, size_t number, std::shared_ptr<void>* removed) {
   if (removed == nullptr) return list.Has(number);
@@ -59,7 +59,7 @@ bool HookHome::Find(NodeHooks& hooks, const HookHandle& handle, std::shared_ptr<
 }
 
 void HookHome::Remove(const HookHandle& handle) {
-  // Freed after the locks: the hook is the user's.
+  // Freed after the locks: its destructor is the user's code.
   std::shared_ptr<void> removed;
   LeftLeaf unseen;
   MutexLock lock(&mu_);

@@ -18,15 +18,15 @@ namespace sluice {
 
 class TapeCore;
 
-// What the handles of one variable share. Counted twice: while there are handles it has its content; references
-// (CountedPtr), which nodes hold, keep only its memory and its version. So no record keeps itself alive. A leaf that
-// somebody can still see when its last handle goes (accumulate hooks, holders of its gradient, custom functions that
-// have saved it) leaves its content with its accumulator, and FindLeaf gives it back. The count reaches 0 and the
-// content is left in one section of the accumulator's mutex: so whoever holds that finds a leaf by one or the other.
-// Thread-safety: counts and version from any thread, the gradient under the mutex; all else like a plain value.
+// What the handles of one variable share. Counted twice: handles keep its content; references (CountedPtr), which nodes
+// hold, keep only its memory and its version. So no record keeps itself alive. A leaf that can still be reached when
+// its last handle goes (by accumulate hooks, holders of its gradient, custom functions that have saved it) leaves its
+// content with its accumulator, and FindLeaf gives it back. The count reaches 0 and the content moves under one lock of
+// the accumulator's mutex: a thread that holds it finds the leaf in one place or the other. Thread-safety: counts and
+// version from any thread, the gradient under the mutex; all else like a plain value.
 class VarState {
  public:
-  // With one handle, which is the caller's.
+  // The caller owns its first handle.
   VarState(TapeCore* its_core, Tensor its_value) : core(its_core), value(std::move(its_value)) {}
   explicit VarState(absl::Status failed) : core(nullptr), status(std::move(failed)) {}
   VarState(const VarState&) = delete;
@@ -34,7 +34,7 @@ class VarState {
   ~VarState() = default;
 
   void AddHandle() { handles_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: the caller has a handle.
-  // Gives the content up with the last handle. Allocates nothing.
+  // The last handle drops the content. Allocates nothing.
   void DropHandle() {
     int32_t handles = handles_.load(std::memory_order_relaxed);
     while (handles > 1) {
@@ -42,7 +42,7 @@ class VarState {
     }
     DropLastHandle();
   }
-  // A handle for one who has a reference only; undefined where the content has gone.
+  // Makes a handle from a reference; undefined if the content has gone.
   Var Lock() {
     int32_t handles = handles_.load(std::memory_order_relaxed);
     while (handles > 0) {
@@ -50,8 +50,8 @@ class VarState {
     }
     return Var();
   }
-  // Gives the content that it has left with `accumulator` to a first handle. `ended` gets what is to be freed without
-  // the lock. REQUIRES: it has no handle, and the caller has a reference.
+  // Takes the content back from `accumulator` and returns a first handle. The caller frees `ended` without the lock.
+  // REQUIRES: it has no handle, and the caller has a reference.
   Var Revive(TapeNode& accumulator, LeftLeaf* ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu)
       ABSL_LOCKS_EXCLUDED(mu);
   void Ref() { refs_.fetch_add(1, std::memory_order_relaxed); }
@@ -59,30 +59,30 @@ class VarState {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) const std::unique_ptr<VarState> ended(this);
   }
 
-  // Whether the caller's handle is the only one: nobody else can have another then.
+  // Whether the caller's handle is the only one, so that no other thread can make one.
   bool has_one_handle() const { return handles_.load(std::memory_order_acquire) == 1; }
   bool has_handles() const { return handles_.load(std::memory_order_acquire) > 0; }
 
   // Whether gradients flow through it.
   bool requires_grad() const { return history.is_set(); }
 
-  // Of a leaf: the node that adds to its gradient, also while it requires none; null: it has had none.
+  // Of a leaf: the node that adds to its gradient, even while it requires none; null: it never required one.
   CountedPtr<TapeNode> accumulator() const {
     if (!is_leaf) return CountedPtr<TapeNode>();
     return history.is_set() ? history.node : frozen;
   }
 
-  // Calls of custom functions that have saved this leaf, and may ask for it. Relaxed: who adds one has a handle.
+  // Counts calls of custom functions that have saved this leaf. Relaxed: the caller of AddSaver has a handle.
   void AddSaver() { savers_.fetch_add(1, std::memory_order_relaxed); }
   void DropSaver() { savers_.fetch_sub(1, std::memory_order_relaxed); }
   bool has_savers() const { return savers_.load(std::memory_order_relaxed) > 0; }
 
-  TapeCore* const core;  // Null: it has failed.
+  TapeCore* const core;  // Null: the variable has failed.
   Tensor value;
   absl::Status status;
   TapeEdge history;     // What made it, or a leaf's accumulator.
   bool is_leaf = true;  // `history` is an accumulator, or unset.
-  // Of a leaf that has been told to require no gradient: it may require one again, and then gets it where it got it.
+  // The accumulator of a leaf that no longer requires a gradient, for when it requires one again.
   CountedPtr<TapeNode> frozen;
   std::atomic<uint32_t> version{0};
   Mutex mu;
@@ -96,10 +96,10 @@ class VarState {
     Var grad;
   };
 
-  // For one that may be the last: others may have come since.
+  // Drops a handle that may be the last, unless others were made meanwhile.
   void DropLastHandle() ABSL_LOCKS_EXCLUDED(mu);
   Content TakeContent() ABSL_LOCKS_EXCLUDED(mu);
-  // Moves to `accumulator` what somebody can still see of `content`.
+  // Moves to `accumulator` the part of `content` that can still be reached.
   static void Leave(TapeNode& accumulator, Content* content) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu);
 
   std::atomic<int32_t> handles_{1};
@@ -107,12 +107,12 @@ class VarState {
   std::atomic<int32_t> savers_{0};
 };
 
-// The leaf that `accumulator` adds to, also where its last handle has gone and somebody can still see it; undefined
-// where nobody can. REQUIRES: no lock is held, since the caller's may become the last handle.
+// Returns the leaf that `accumulator` adds to, even without handles if it can still be reached; else undefined.
+// REQUIRES: no lock is held, since the caller's handle may become the last.
 Var FindLeaf(TapeNode& accumulator) ABSL_LOCKS_EXCLUDED(accumulator.mu);
-// Whether that leaf requires a gradient; where it has no handle any more, whether it did then.
+// Whether that leaf requires a gradient, or did when its last handle went.
 bool LeafRequiresGrad(TapeNode& accumulator) ABSL_LOCKS_EXCLUDED(accumulator.mu);
-// Takes what the leaf has left, if nobody can see it any more: for the caller to free without the lock.
+// Takes what the leaf has left, if it cannot be reached any more; the caller frees it without the lock.
 LeftLeaf TakeUnseen(TapeNode& accumulator) ABSL_EXCLUSIVE_LOCKS_REQUIRED(accumulator.mu);
 
 }  // namespace sluice

@@ -31,7 +31,7 @@ absl::Status Describe(ErrorCode others) {
 absl::Status StatusOfCaught(ErrorCode others) noexcept {
   try {
     return Describe(others);
-  } catch (...) {  // No memory for the text either: a status without one needs none.
+  } catch (...) {  // No memory for the text: return a status without one.
     return absl::Status(absl::StatusCode::kResourceExhausted, "");
   }
 }
@@ -49,7 +49,7 @@ void LogCaught(const char* where) noexcept {
   try {
     SLUICE_LOG(ERROR) << where << " has thrown an exception: " << status.message();
   } catch (...) {
-    // There is no memory for a line in the log.
+    // No memory for a line in the log.
   }
 }
 

@@ -1,9 +1,9 @@
 #ifndef SLUICE_GRAPH_BASE_AS_STATUS_H_
 #define SLUICE_GRAPH_BASE_AS_STATUS_H_
 
-// Where exceptions end. Our own code throws none on purpose, but memory runs out, libraries throw, and a check of ours
+// Catches exceptions. Our own code throws none on purpose, but memory runs out, libraries throw, and a check of ours
 // may fail (check.h). Each public entry point runs its work in AsStatus, so that the caller gets a status and the
-// process goes on:
+// process continues:
 //
 //   absl::StatusOr<Graph> ImportGraph(...) {
 //     return AsStatus([&]() -> absl::StatusOr<Graph> { ... });
@@ -24,7 +24,7 @@ namespace sluice {
 // REQUIRES: called from a catch block.
 absl::Status StatusOfCaught(ErrorCode others = ErrorCode::kInternal) noexcept;
 
-// kOutOfMemory, made without memory where there is none.
+// kOutOfMemory; made without memory if there is none.
 absl::Status OutOfMemoryError() noexcept;
 
 // Logs the exception that is being handled, which `where` has thrown and which ends here. Never throws.

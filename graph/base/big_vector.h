@@ -15,7 +15,7 @@ inline constexpr size_t kBigBytes = size_t{4} << 20;
 void* AllocateBig(size_t bytes);
 void FreeBig(void* memory, size_t bytes) noexcept;
 
-// Stateless: all are equal.
+// Allocates by AllocateBig and FreeBig. Stateless: all are equal.
 template <typename T>
 class BigAllocator {
  public:

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// `cause` as an error whose code can be explained. Where there is no memory for it, what needs none.
+// Makes `cause` an error with a code of ours; without memory for that, returns it as it is.
 absl::Status Explained(absl::Status cause) noexcept {
   if (!cause.ok() && !absl::IsCancelled(cause)) return cause;
   try {
@@ -34,11 +34,11 @@ void Call(absl::AnyInvocable<void()> callback) noexcept {
 class CancellationManager::Canceller {
  public:
   bool IsThisThread() const { return std::this_thread::get_id() == thread_; }
-  // Waits a while for the callbacks to be through. The caller holds `mu`, and looks then whether they are.
+  // Waits for WakeAll. The caller holds `mu`, and checks afterwards whether the callbacks are done.
   void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { callbacks_done_.Wait(mu); }
-  // They are. With the manager's lock: threads that wait for this are woken before it goes.
+  // Callbacks are done. Called with the manager's lock, so that waiting threads wake before this is destroyed.
   void WakeAll() { callbacks_done_.SignalAll(); }
-  // A callback has destroyed the manager. Only this thread asks.
+  // Whether a callback has destroyed the manager. Read by this thread only.
   bool is_manager_gone() const { return is_manager_gone_; }
   void ManagerGoes(Callbacks* callbacks) {
     is_manager_gone_ = true;
@@ -52,13 +52,13 @@ class CancellationManager::Canceller {
   const std::thread::id thread_ = std::this_thread::get_id();
   CondVar callbacks_done_;
   bool is_manager_gone_ = false;
-  Callbacks left_;  // Of a manager that is gone.
+  Callbacks left_;  // Of a destroyed manager.
 };
 
 CancellationManager::CancellationManager(CancellationManager* parent) : parent_(parent) {
   if (parent == nullptr) return;
   const CancellationToken token = parent->NewToken();
-  // A callback may destroy this: nothing is touched after it.
+  // A callback may destroy this: touch nothing after it.
   if (parent->RegisterCallback(token, [this] { StartCancelWithStatus(parent_->status()); })) {
     parent_token_ = token;
   } else {
@@ -122,7 +122,7 @@ void CancellationManager::StartCancelWithStatus(absl::Status cause) {
     is_cancelling_.store(true, std::memory_order_release);  // Release: publishes the cause to pollers.
     canceller_ = &self;
   }
-  // One by one: a callback may deregister those that come after it, or destroy this.
+  // One by one: a callback may deregister later ones, or destroy this.
   while (!self.is_manager_gone()) {
     absl::AnyInvocable<void()> callback;
     {

@@ -15,8 +15,8 @@ namespace sluice {
 // Names one registered callback of one CancellationManager.
 using CancellationToken = int64_t;
 
-// Tells the work of one run that it should stop: code that may wait registers a callback that ends the wait, code that
-// computes for long polls IsCancelled(). Managers form a tree: a session's cancels those of its steps.
+// Tells the work of one run to stop: code that may wait registers a callback that ends the wait, code that computes for
+// long polls IsCancelled(). Managers form a tree: a session's cancels those of its steps.
 //
 //   const CancellationToken token = manager.NewToken();
 //   if (!manager.RegisterCallback(token, [this] { queue_.Wake(); })) return manager.status();
@@ -27,8 +27,8 @@ using CancellationToken = int64_t;
 // deregister any callback of its manager, itself included, and may destroy the manager. It must not wait for another
 // thread that waits for it, such as for the end of a run that it is part of.
 //
-// Thread-safe. The destructor waits for a cancellation that is under way on another thread; on the thread that cancels,
-// inside a callback, it does not wait, and callbacks that have not run yet are called as they are promised.
+// Thread-safe. The destructor waits for a cancellation in progress on another thread; on the cancelling thread, inside
+// a callback, it does not wait, and the remaining callbacks still run.
 class CancellationManager {
  public:
   CancellationManager() = default;
@@ -36,26 +36,26 @@ class CancellationManager {
   explicit CancellationManager(CancellationManager* parent);
   CancellationManager(const CancellationManager&) = delete;
   CancellationManager& operator=(const CancellationManager&) = delete;
-  // Cancels if callbacks are still registered: they are promised a call or a deregistration.
+  // Cancels if callbacks are still registered: each is either called or deregistered.
   ~CancellationManager();
 
-  // A token that no other callback of this manager has.
+  // Returns a new token.
   CancellationToken NewToken() { return next_token_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: unique only.
 
-  // Has `callback` called once when this is cancelled. False, and no call, when cancellation has begun: then the caller
-  // cleans up itself.
+  // Registers `callback`, called once when this is cancelled. Returns false, without a call, if cancellation has begun:
+  // then the caller cleans up itself.
   [[nodiscard]] bool RegisterCallback(CancellationToken token, absl::AnyInvocable<void()> callback)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Removes a callback. True: it has not run and will not. False: it has run. Where it is running on another thread,
-  // waits until the cancellation is through; inside a callback, never waits.
+  // Removes a callback. True: it has not run and will not. False: it has run. If it is running on another thread, waits
+  // for the end of the cancellation; inside a callback, never waits.
   bool DeregisterCallback(CancellationToken token) ABSL_LOCKS_EXCLUDED(mu_);
   // Removes a callback if it has not begun to run, and never waits. False: it runs or has run.
   bool TryDeregisterCallback(CancellationToken token) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Cancels with `cause` (kRunCancelled when it is OK or names no code of ours): runs all callbacks, then IsCancelled()
-  // is true. The first call's cause counts; a second call does nothing and does not wait. A callback that throws is
-  // logged, and the others run.
+  // is true. Only the first call has an effect; others do not wait. A callback that throws is logged, and the others
+  // run.
   void StartCancel() { StartCancelWithStatus(absl::OkStatus()); }
   void StartCancelWithStatus(absl::Status cause) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -64,16 +64,16 @@ class CancellationManager {
   // True from the start of cancellation on.
   bool IsCancelling() const { return is_cancelling_.load(std::memory_order_acquire); }
 
-  // OK, or why this was cancelled. Never OK when IsCancelling().
+  // The cause of the cancellation, or OK. Never OK when IsCancelling().
   absl::Status status() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Callbacks = std::map<CancellationToken, absl::AnyInvocable<void()>>;
-  // A StartCancelWithStatus under way, on the stack of its thread; threads that wait for its end do so there, since
-  // many managers are never waited for.
+  // A StartCancelWithStatus in progress, on the stack of its thread. Threads wait for its end there, so that managers,
+  // which are rarely waited for, stay small.
   class Canceller;
 
-  // Takes a callback that has not run out of the table, so that it can be destroyed without the lock.
+  // Moves a callback that has not run out of the table, to be destroyed without the lock.
   bool Take(CancellationToken token, absl::AnyInvocable<void()>* callback) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool IsCallback() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -86,7 +86,7 @@ class CancellationManager {
 
   mutable Mutex mu_;
   absl::Status cause_ ABSL_GUARDED_BY(mu_);
-  Callbacks callbacks_ ABSL_GUARDED_BY(mu_);             // Those that have not been called.
+  Callbacks callbacks_ ABSL_GUARDED_BY(mu_);             // Not called yet.
   Canceller* canceller_ ABSL_GUARDED_BY(mu_) = nullptr;  // While callbacks run.
 };
 

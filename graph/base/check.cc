@@ -54,10 +54,10 @@ void WriteLine(LogLevel level, const char* file, int line, absl::string_view tex
 LogSink* SetLogSink(LogSink* sink) { return g_sink.exchange(sink, std::memory_order_acq_rel); }
 
 LogLevel MinLogLevel() {
-  int level = g_min_level.load(std::memory_order_relaxed);  // A level of its own; orders nothing else.
+  int level = g_min_level.load(std::memory_order_relaxed);  // Relaxed: orders nothing else.
   if (ABSL_PREDICT_FALSE(level == kLevelUnset)) {
     const int from_environment = static_cast<int>(LevelOfEnvironment());
-    // Loses against a SetMinLogLevel on another thread.
+    // A SetMinLogLevel on another thread wins.
     if (g_min_level.compare_exchange_strong(level, from_environment, std::memory_order_relaxed)) {
       level = from_environment;
     }
@@ -76,7 +76,7 @@ LogLine::~LogLine() {
   try {
     WriteLine(level_, file_, line_, text_.str());
   } catch (...) {
-    // There is no memory for the line, or the host's sink throws: a line is less than the program.
+    // No memory for the line, or the host's sink throws: drop the line.
   }
 }
 

@@ -3,14 +3,13 @@
 
 // Invariants of our own code, and a small log.
 //
-//   SLUICE_CHECK(node.valid()) << "after pruning";      // Always on. Ends the program with place and text (but see
-//   below). SLUICE_CHECK_EQ(pending, 0);                        // Prints both values. SLUICE_DCHECK_GE(live, 0) <<
-//   frame_name;            // Off where NDEBUG is defined. SLUICE_LOG(WARNING) << "soft placement moved " << n << "
-//   nodes";
+//   SLUICE_CHECK(node.valid()) << "after pruning";  // Always on. Ends the program with place and text (but see below).
+//   SLUICE_CHECK_EQ(pending, 0);                // Prints both values.
+//   SLUICE_DCHECK_GE(live, 0) << frame_name;    // Off if NDEBUG is defined.
+//   SLUICE_LOG(WARNING) << "soft placement moved " << n << " nodes";
 //
-// A CHECK is never for what comes from a file, a feed or a peer: that is an absl::Status. Where one fails nonetheless
-// inside of an entry point (a CheckScope is open on the thread), it throws CheckFailure, which the entry point turns
-// into a status: see as_status.h.
+// Never CHECK input from a file, a feed or a peer: return an absl::Status. A check that fails inside of an entry point
+// (a CheckScope is open on the thread) throws CheckFailure, which the entry point turns into a status: see as_status.h.
 
 #include <exception>
 #include <sstream>
@@ -27,7 +26,7 @@ namespace sluice {
 
 enum class LogLevel : int { kInfo = 0, kWarning = 1, kError = 2, kSilent = 3 };
 
-// Where log lines go. Implemented by hosts that have a log of their own.
+// Receives log lines. Implemented by hosts with a log of their own.
 // Thread-safety: Write is called from any thread, perhaps from several at once, never with a lock of ours held.
 class LogSink {
  public:

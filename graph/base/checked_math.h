@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_BASE_CHECKED_MATH_H_
 #define SLUICE_GRAPH_BASE_CHECKED_MATH_H_
 
-// Arithmetic on sizes that come from files, feeds and peers: says when it overflows instead of wrapping.
+// Arithmetic on sizes that come from files, feeds and peers: reports overflow instead of wrapping.
 
 #include <cstdint>
 

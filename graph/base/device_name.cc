@@ -154,7 +154,7 @@ absl::Status MergeDeviceNames(const DeviceName& other, bool allow_soft, DeviceNa
   if (!allow_soft && !same_id) return Conflict("number", *target, other);
   *target = OverrideDeviceName(*target, other);
   if (!same_type || !same_id) {
-    // Which device is meant is open now; soft placement will find one that has the kernels.
+    // Leaves the choice to soft placement, which finds a device with the kernels.
     if (!same_type) target->type.clear();
     target->id = -1;
   }

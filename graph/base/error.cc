@@ -39,8 +39,8 @@ std::string Part(const ErrorInfo& info, size_t max_name) {
   return absl::StrJoin(parts, " ");
 }
 
-// What is wrong: the part at fault and the text about it, then what came and what was needed; or, where nothing else
-// is known, the title of the code.
+// Says what is wrong: the part at fault and the text about it, then what was found and expected; or else the title of
+// the code.
 std::string Complaint(const ErrorInfo& info, size_t max_name) {
   constexpr size_t kMaxText = 1000;
   std::string out = Part(info, max_name);

@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_BASE_ERROR_H_
 #define SLUICE_GRAPH_BASE_ERROR_H_
 
-// How Sluice says that something is wrong.
+// Errors.
 //
 // An error is an absl::Status whose message is one line that stands alone ("SLC2104: Conv2D 'net/conv': input 1
 // ..."; the canonical code is not repeated in it) and whose payload carries the same facts for programs:
@@ -32,8 +32,8 @@ struct ErrorInfo {
   int32_t input = -1;                      // Index of the input at fault.
   std::string input_name;                  // "node:slot" that feeds it.
   std::string attr;                        // Name of the attr at fault.
-  std::string found;                       // What came.
-  std::string expected;                    // What was needed.
+  std::string found;                       // What was found.
+  std::string expected;                    // What was expected.
   std::string function;                    // Function whose body holds the node.
   std::string frame;                       // Control-flow frame, at run time.
   std::string file;                        // Name of the file or stream, if known.
@@ -76,10 +76,10 @@ inline ErrorBuilder Error(ErrorCode code) { return ErrorBuilder(code); }
 // The status for `info`. Its canonical code is that of `info.code`'s row in the table.
 absl::Status MakeError(const ErrorInfo& info);
 
-// The facts of `status`, or nothing when it was not made by Sluice.
+// The facts of `status`; no value if Sluice did not make it.
 std::optional<ErrorInfo> ErrorInfoOf(const absl::Status& status);
 
-// `status` with facts added that the place of origin did not know. Facts already there win.
+// Adds facts to `status` that its origin did not know. Facts already there win.
 absl::Status WithNode(const absl::Status& status, absl::string_view name, absl::string_view op);
 absl::Status WithFunction(const absl::Status& status, absl::string_view function);
 absl::Status WithAttr(const absl::Status& status, absl::string_view attr);

@@ -31,7 +31,7 @@ enum class ErrorCode : int32_t {
   kSavedModelTags = 1031,
   kSavedModelSignature = 1032,
   kSavedModelKind = 1033,
-  kSavedModelSignatureUnknown = 1034,  // Asked for by name; 1032 is one that is wrong in itself.
+  kSavedModelSignatureUnknown = 1034,  // Requested by name; 1032 is for wrong ones.
   // Nodes, attrs, types, shapes.
   kNodeName = 2001,
   kNodeDuplicate = 2002,
@@ -67,7 +67,7 @@ enum class ErrorCode : int32_t {
   kNoKernel = 2504,
   kPartition = 2505,
   kUnsupported = 2506,
-  // What a kernel says about its inputs; one per canonical code that TensorFlow's kernels answer.
+  // Kernels about their inputs; one for each canonical code that TensorFlow's kernels return.
   kOpShape = 2601,
   kOpShapes = 2602,
   kOpValue = 2603,
@@ -165,18 +165,18 @@ enum class ErrorCode : int32_t {
   kOutOfMemory = 7011,
   kLimitAttrBytes = 7012,
   kLimitRuns = 7013,
-  // The tape: what a define-by-run program did that has no gradient, or not this one.
-  kTapeUndefined = 8001,      // A variable without a value.
-  kTapeForeign = 8002,        // A variable of another tape.
-  kTapeNeedsNoGrad = 8003,    // A variable that requires no gradient, where one is needed.
-  kTapeRoot = 8004,           // A root whose gradient must be given, or gradients that do not match the roots.
-  kTapeUnused = 8005,         // An input of Grad that the roots do not depend on.
-  kTapeFreed = 8006,          // A second pass through a node whose saved values the first one freed.
-  kTapeModified = 8007,       // A saved value that an assignment has changed since.
-  kTapeLeafAssigned = 8008,   // A leaf that requires a gradient, assigned to while ops are recorded.
-  kTapeHook = 8009,           // A hook that is not there, or that returned what cannot take a gradient's place.
-  kTapeFunction = 8010,       // A custom function that breaks its contract.
-  kTapeNoDerivative = 8011,   // An op without a gradient between a root and an input.
+  // The tape: wrong steps of a define-by-run program.
+  kTapeUndefined = 8001,     // A variable without a value.
+  kTapeForeign = 8002,       // A variable of another tape.
+  kTapeNeedsNoGrad = 8003,   // A variable that requires no gradient, where one is needed.
+  kTapeRoot = 8004,          // A root whose gradient must be given, or gradients that do not match the roots.
+  kTapeUnused = 8005,        // An input of Grad that the roots do not depend on.
+  kTapeFreed = 8006,         // A second pass through a node whose saved values the first one freed.
+  kTapeModified = 8007,      // A saved value that an assignment has changed since.
+  kTapeLeafAssigned = 8008,  // A leaf that requires a gradient, assigned to while ops are recorded.
+  kTapeHook = 8009,          // A missing hook, or one that returned an unsuitable gradient.
+  kTapeFunction = 8010,      // A custom function that breaks its contract.
+  kTapeNoDerivative = 8011,  // An op without a gradient between a root and an input.
   // Ours.
   kInternal = 9001,
   kWrongUse = 9002,
@@ -188,7 +188,7 @@ struct ErrorCodeRow {
   ErrorCode code;
   absl::StatusCode canonical;
   absl::string_view title;    // A short sentence.
-  absl::string_view cause;    // What leads to it, for a reader who has never seen it.
+  absl::string_view cause;    // What leads to it, for new readers.
   absl::string_view example;  // A first line as it may be printed, or the input that causes it.
   absl::string_view fix;      // What to do.
 };

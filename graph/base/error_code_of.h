@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// The number of the error, for programs that act on its kind; `sluice explain` has a text for each. kForeign where
-// `status` was not made by Sluice; unset where it is OK.
+// The number of the error, for programs that act on its kind; `sluice explain` has a text for each. kForeign if Sluice
+// did not make `status`; unset if it is OK.
 //
 //   if (ErrorCodeOf(loss.Backward()) == ErrorCode::kTapeFreed) ...
 inline std::optional<ErrorCode> ErrorCodeOf(const absl::Status& status) {

@@ -15,8 +15,8 @@
 namespace sluice {
 namespace {
 
-// Where an error belongs in the list: those of the file as a whole, then those of the graph's nodes, then those of
-// nodes in function bodies; by position among themselves.
+// Orders the list: errors of the file as a whole, then of the graph's nodes, then of nodes in function bodies; each by
+// position.
 struct Rank {
   int group = 0;
   int64_t node_index = -1;
@@ -36,7 +36,7 @@ Rank RankOf(const absl::Status& status) {
 
 void ErrorCollector::Add(absl::Status status) {
   if (status.ok()) return;
-  // A list that was collected below counts with all its errors.
+  // Take all errors of a nested list.
   if (const auto payload = status.GetPayload(kErrorListUrl)) {
     if (std::optional<ErrorList> list = DecodeErrorList(std::string(*payload)); list.has_value()) {
       for (absl::Status& error : list->errors) Add(std::move(error));

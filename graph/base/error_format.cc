@@ -63,7 +63,7 @@ std::string PlaceInGraph(const ErrorInfo& info) {
   return absl::StrJoin(parts, ", ");
 }
 
-// The lines after the first one: what is known, whole where the first line cut it.
+// Adds the lines after the first one: known facts, in full if the first line cut them.
 void AddFacts(const ErrorInfo& info, absl::string_view first, absl::string_view also, std::string* out) {
   const std::string place = PlaceInFile(info);
   AddLine("at", absl::StrCat(place, place.empty() || first.empty() ? "" : ": ", first), out);

@@ -90,7 +90,7 @@ std::string FormatErrorGroup(const ErrorGroup& group) {
   std::optional<ErrorInfo> info = ErrorInfoOf(group.first);
   if (group.count == 1 || !info.has_value()) return FormatError(group.first);
   const std::string ops = group.ops.empty() ? "" : absl::StrCat(" x ", absl::StrJoin(group.ops, "/"));
-  // The subject of the sentence is all of them; the place is that of the first.
+  // The sentence is about all of them; the place is that of the first.
   info->op = absl::StrCat(GroupedDigits(group.count), ops.empty() ? " times" : ops);
   const std::string first = info->node.empty() ? "" : absl::StrCat("'", PrintableName(info->node), "'");
   info->node.clear();

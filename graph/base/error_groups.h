@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// Errors that say the same of many nodes: one cause, many places.
+// Errors of one cause in many places.
 struct ErrorGroup {
   absl::Status first;
   int64_t count = 0;              // Of all errors of the group, the first included.
@@ -27,8 +27,8 @@ struct ErrorGroup {
 // How many errors `status` stands for, those not kept included; 0 when it is OK.
 int64_t CountErrors(const absl::Status& status);
 
-// `errors` by cause: code, text, input, attr, found, expected, help and, unless the code is about ops that stand where
-// they must not, the op. Groups stand in the order of their first errors.
+// Groups `errors` by cause: code, text, input, attr, found, expected, help and, unless the code is about misplaced ops,
+// the op. In the order of their first errors.
 std::vector<ErrorGroup> GroupErrors(absl::Span<const absl::Status> errors);
 
 // The form for people (see FormatError) of a whole group: how many, of which ops, where the first ones are.

@@ -25,7 +25,7 @@ inline constexpr absl::string_view kErrorListUrl = "sluice.rt/ErrorList";
 
 std::string EncodeErrorInfo(const ErrorInfo& info);
 
-// The facts in `bytes`, or nothing when they are malformed. Unknown fields are skipped.
+// The facts in `bytes`; no value if they are malformed. Skips unknown fields.
 std::optional<ErrorInfo> DecodeErrorInfo(absl::string_view bytes);
 
 // The errors of a load, and how many there were in all (those not kept included).
@@ -36,7 +36,7 @@ struct ErrorList {
 
 std::string EncodeErrorList(const ErrorList& list);
 
-// The list in `bytes`, each error with its own facts as payload, or nothing when they are malformed.
+// The list in `bytes`, each error with its own facts as payload; no value if they are malformed.
 std::optional<ErrorList> DecodeErrorList(absl::string_view bytes);
 
 }  // namespace sluice

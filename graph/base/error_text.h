@@ -15,8 +15,7 @@ namespace sluice {
 // 1849022 as "1,849,022".
 std::string GroupedDigits(int64_t value);
 
-// " at line 12, column 9" or " at byte 12": what the first line says of the place, for messages that stand alone.
-// Empty where a node or the text says where to look.
+// " at line 12, column 9" or " at byte 12": the place in the first line. Empty if a node or the text shows the place.
 std::string PlaceText(const ErrorInfo& info);
 
 // The many-line form of `error`, which has facts (see FormatError): its message without the place, then what is known.

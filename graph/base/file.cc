@@ -33,7 +33,7 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool ok() const { return fd_ >= 0; }
-  // Closes now, and says whether that worked: some file systems report a failed write here only.
+  // Closes now, and returns success: some file systems report a failed write here only.
   bool Close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
@@ -63,7 +63,7 @@ absl::Status TooLargeError(absl::string_view name, int64_t size, int64_t max_byt
                   name);
 }
 
-// An open file and what the system says of it.
+// An open file and its facts.
 struct OpenFile {
   Descriptor descriptor;
   struct stat facts;
@@ -110,7 +110,7 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view name, int64_t max_
     used += static_cast<size_t>(count);
     if (static_cast<int64_t>(used) > max_bytes) return TooLargeError(name, -1, max_bytes);
     if (used == bytes.size()) {
-      // Doubles, but never beyond the first byte that is too much.
+      // Doubles, up to one byte above the limit.
       const size_t limit = static_cast<size_t>(max_bytes) + 1;
       bytes.resize(std::max(used + 1, std::min(limit, std::max(2 * used, used + kMinStep))));
     }
@@ -160,7 +160,7 @@ absl::StatusOr<std::string> ReadDescriptor(int descriptor, absl::string_view nam
   struct stat facts;
   size_t guess = 0;
   if (::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) {
-    // Redirected from a file: what is left of it is known.
+    // Redirected from a file: the remaining size is known.
     const off_t position = std::max<off_t>(::lseek(descriptor, 0, SEEK_CUR), 0);
     const int64_t left = std::max<int64_t>(facts.st_size - position, 0);
     if (left > max_bytes) return TooLargeError(name, left, max_bytes);
@@ -186,7 +186,7 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes) {
   std::string temporary;
   int error = MakeTemporaryFile(target, [&](const std::string& name) {
     const int failed = WriteNewFile(name, bytes, exists ? &facts : nullptr);
-    if (failed != EEXIST) temporary = name;  // Else it is another one's.
+    if (failed != EEXIST) temporary = name;  // Else another process owns it.
     return failed;
   });
   if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;

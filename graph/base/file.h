@@ -1,8 +1,8 @@
 #ifndef SLUICE_GRAPH_BASE_FILE_H_
 #define SLUICE_GRAPH_BASE_FILE_H_
 
-// Whole files in and out. Sizes are looked at before anything is read; what is written appears as a whole or not at
-// all. Errors (kFileMissing, kFileRead, kFileWrite, kLimitFileSize) name the file.
+// Whole files in and out. Sizes are checked before anything is read; a written file appears as a whole or not at all.
+// Errors (kFileMissing, kFileRead, kFileWrite, kLimitFileSize) name the file.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// The bytes of the file at `path`. A regular file above `max_bytes` is refused before it is read, a pipe or a device as
+// The bytes of the file at `path`. Refuses a regular file above `max_bytes` before reading it, a pipe or a device as
 // soon as it has given more.
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes);
 
@@ -22,7 +22,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes)
 // `name` is for errors.
 absl::StatusOr<std::string> ReadDescriptor(int descriptor, absl::string_view name, int64_t max_bytes);
 
-// What comes from standard input until its end.
+// Reads standard input to its end.
 absl::StatusOr<std::string> ReadStandardInput(int64_t max_bytes);
 
 // Replaces the file at `path` by `bytes`: written to a new file beside it, synced, renamed. After a failure the old
@@ -35,7 +35,7 @@ absl::Status WriteFile(const std::string& path, absl::string_view bytes);
 // Thread-safety: immutable.
 class MappedFile {
  public:
-  // As ReadFile; what cannot be mapped (pipes, devices, empty files) is read.
+  // As ReadFile; files that cannot be mapped (pipes, devices, empty files) are read.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path, int64_t max_bytes);
 
   ~MappedFile();

@@ -15,12 +15,11 @@ namespace {
 // The mapped files of the process. Thread-safe.
 class MappedRanges {
  public:
-  // Lives for ever: graphs that are static may outlive it otherwise. Takes no memory to make, since what asks first
-  // may be a destructor.
+  // Never destroyed: static graphs could outlive it. Made without memory, since the first caller may be a destructor.
   static MappedRanges& Global() noexcept {
     union Undying {
       Undying() : ranges() {}
-      ~Undying() {}  // NOLINT(modernize-use-equals-default): what is in it is not destroyed.
+      ~Undying() {}  // NOLINT(modernize-use-equals-default): its member is never destroyed.
       MappedRanges ranges;
     };
     static Undying undying;

@@ -2,11 +2,10 @@
 #define SLUICE_GRAPH_BASE_FILE_PAGES_H_
 
 // Note [Pages of files]
-// A mapped file takes memory of this process for the pages that were touched. What is copied out of it, or written down
-// in another order, is not read there again for a long time: its pages are given back, and the process holds the bytes
-// once. They stay in the system's page cache as long as that has room; whoever does read them again gets them from
-// there, or from the disk. Only pages of files that a MappedFile has mapped are given back: with other memory the bytes
-// themselves would be gone.
+// The touched pages of a mapped file count as this process's memory. Bytes that were copied or reordered are not soon
+// read again in the file, so their pages are released, and the process holds the bytes once. The system's page cache
+// keeps them while it has room; later reads come from there, or from the disk. Only pages that a MappedFile has mapped
+// are released: other memory would lose its bytes.
 
 #include <cstddef>
 
@@ -18,7 +17,7 @@ namespace sluice {
 // meanwhile; does nothing for other memory. Returns how many bytes that were. Thread-safe, also with readers of them.
 size_t ReleaseFilePages(absl::string_view bytes);
 
-// For MappedFile: from now on `bytes`, read-only and never written, are a file's; and no more. May throw bad_alloc.
+// For MappedFile: registers `bytes`, never written, as a file's, and removes them. May throw bad_alloc.
 void AddMappedBytes(absl::string_view bytes);
 void RemoveMappedBytes(absl::string_view bytes) noexcept;
 

@@ -18,9 +18,9 @@
 //
 // Abseil's flat tables do not survive an exception. Growing sets the capacity before it allocates: when that throws,
 // the next look-up reads, and the destructor frees, memory that is not the table's. Inserting marks a slot as full
-// before it makes the element: when a copied string or a tree node throws, the destructor destroys what was never made.
-// Nearly all of our tables live in code that answers with a status when there is no memory, so HashMap and HashSet are
-// Abseil's tables with two changes:
+// before it makes the element: when a copied string or a tree node throws, the destructor destroys an element that does
+// not exist. Nearly all of our tables live in code that returns a status when memory runs out, so HashMap and HashSet
+// are Abseil's tables with two changes:
 // - They grow into a second table that is dropped, not destroyed, when it gets no memory.
 // - An element whose construction may throw is made before its slot.
 // So an insertion that throws changes nothing, and everything else is as with Abseil: look-up of strings by
@@ -31,7 +31,7 @@
 
 namespace sluice {
 
-// What both have in common. `Table` is absl::flat_hash_map or absl::flat_hash_set.
+// The base of both. `Table` is absl::flat_hash_map or absl::flat_hash_set.
 template <typename Table>
 class HashTable {
  public:
@@ -87,7 +87,7 @@ class HashTable {
     return table_.contains(key) ? 1 : 0;
   }
 
-  // As Abseil's: returns nothing, so that nothing is searched for.
+  // As Abseil's: returns no iterator, so that it need not search the next one.
   void erase(iterator item) { table_.erase(item); }
   void erase(const_iterator item) { table_.erase(item); }
   template <typename K = key_type>
@@ -108,7 +108,7 @@ class HashTable {
   friend bool operator!=(const HashTable& a, const HashTable& b) { return !(a == b); }
 
  protected:
-  // To be called before anything is inserted.
+  // Call it before each insertion.
   void MakeRoom() {
     if (room_ == 0) Rebuild(std::max<size_t>(3, 2 * table_.size()));
   }
@@ -161,7 +161,7 @@ class HashMap : public HashTable<absl::flat_hash_map<Key, Value, Hash, Equal>> {
     for (const auto& [key, value] : items) try_emplace(key, value);
   }
 
-  // Does not use `value` where the key is there.
+  // Does not use `value` if the key exists.
   template <typename K = Key, typename... Args>
   std::pair<iterator, bool> try_emplace(K&& key, Args&&... value) {
     if constexpr (std::is_nothrow_constructible_v<Key, K&&> && std::is_nothrow_constructible_v<Value, Args&&...>) {
@@ -194,7 +194,7 @@ class HashMap : public HashTable<absl::flat_hash_map<Key, Value, Hash, Equal>> {
   Value& operator[](K&& key) {
     return try_emplace(std::forward<K>(key)).first->second;
   }
-  // Throws std::out_of_range where the key is not there.
+  // Throws std::out_of_range if the key is missing.
   template <typename K = Key>
   const Value& at(const K& key) const {
     const const_iterator found = this->find(key);

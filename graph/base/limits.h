@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_BASE_LIMITS_H_
 #define SLUICE_GRAPH_BASE_LIMITS_H_
 
-// What a load may cost at most. All settable by the host; exceeding one is RESOURCE_EXHAUSTED and names it.
+// Limits of a load. The host can set all; exceeding one is RESOURCE_EXHAUSTED, naming it.
 
 #include <cstdint>
 

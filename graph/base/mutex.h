@@ -10,9 +10,9 @@
 //   Mutex mu_;
 //   int sum_ ABSL_GUARDED_BY(mu_) = 0;
 //
-// They wrap the standard library's. Abseil's would not do: ThreadSanitizer does not see those of the system's library,
-// which is not instrumented, and Debian builds it with its search for deadlocks on, which makes a lock several times
-// as dear as the work under it (a transfer through the rendezvous: 133 ns instead of 50).
+// They wrap the standard library's. Not Abseil's: Debian's build is not instrumented for ThreadSanitizer, and has
+// deadlock detection on, which makes a lock several times as slow as the work under it (a transfer through the
+// rendezvous: 133 ns instead of 50).
 
 #include <condition_variable>
 #include <mutex>
@@ -23,8 +23,8 @@
 
 namespace sluice {
 
-// Mutual exclusion, not recursive. What was written under the lock is seen by whoever locks next.
-// REQUIRES at destruction: nobody holds it or waits for it.
+// Mutual exclusion, not recursive. Writes under the lock are seen by the next holder. REQUIRES at destruction: no
+// thread holds it or waits for it.
 class ABSL_LOCKABLE Mutex {
  public:
   Mutex() = default;
@@ -55,15 +55,15 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mu_;
 };
 
-// Lets threads wait, under a Mutex, for something that others make true. Waits may end without reason: call them in
-// a loop that tests the condition. Thread-safe.
+// Lets threads wait, under a Mutex, for a condition that others make true. Waits may end spuriously: test the condition
+// in a loop. Thread-safe.
 class CondVar {
  public:
   CondVar() = default;
   CondVar(const CondVar&) = delete;
   CondVar& operator=(const CondVar&) = delete;
 
-  // Gives `mu` up, waits for a signal, takes `mu` again.
+  // Releases `mu`, waits for a signal, locks `mu` again.
   void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     std::unique_lock<std::mutex> lock(mu->mu_, std::adopt_lock);
     cv_.wait(lock);
@@ -91,14 +91,14 @@ class CondVar {
   std::condition_variable cv_;
 };
 
-// An event that happens once. What was written before Notify is seen by whoever knows of it, and the waiter may
-// destroy the Notification as soon as its wait returns. Thread-safe.
+// An event that happens once. Threads that see it see all writes before Notify, and a waiter may destroy the
+// Notification as soon as its wait returns. Thread-safe.
 class Notification {
  public:
   Notification() = default;
   Notification(const Notification&) = delete;
   Notification& operator=(const Notification&) = delete;
-  // Waits for a Notify that is still on its way out.
+  // Waits for a Notify that has not returned yet.
   ~Notification() { MutexLock lock(&mu_); }
 
   // REQUIRES: not called before.

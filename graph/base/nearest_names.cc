@@ -20,7 +20,7 @@ int ReplaceCost(char a, char b) {
              : kEdit;
 }
 
-// The cost of turning `a` into `b`, or `limit` + 1 as soon as it is sure to be above `limit`.
+// The cost of turning `a` into `b`, or `limit` + 1 if it is above `limit`.
 // REQUIRES: b.size() <= kMaxNameBytes + kMaxNameBytes / 3 + 1.
 int EditCost(absl::string_view a, absl::string_view b, int limit) {
   std::array<int, 2 * kMaxNameBytes> row;  // Cost of turning the first i bytes of `a` into the first j of `b`.

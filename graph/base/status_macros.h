@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_BASE_STATUS_MACROS_H_
 #define SLUICE_GRAPH_BASE_STATUS_MACROS_H_
 
-// The only macros of ours that change control flow: they hand an error to the caller.
+// Our only macros that change control flow: they return an error to the caller.
 //
 //   absl::Status Load(absl::string_view path) {
 //     SLUICE_RETURN_IF_ERROR(CheckPath(path));

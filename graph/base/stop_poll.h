@@ -11,7 +11,7 @@ namespace sluice {
 
 class CancellationManager;
 
-// Tells long work that does not wait, such as preparing a graph, when it must stop: at a deadline, or when a manager is
+// Tells long work that does not wait, such as preparing a graph, when to stop: at a deadline, or when a manager is
 // cancelled. Passes get a pointer to one (null: they never stop) and poll it for every node:
 //
 //   SLUICE_RETURN_IF_ERROR(PollStop(options.stop));
@@ -23,14 +23,13 @@ class StopPoll {
   StopPoll(absl::Time deadline, const CancellationManager* cancellation)
       : deadline_(deadline), cancellation_(cancellation) {}
 
-  // OK, the manager's status, or kDeadline. Looks once in kEvery calls, or when so many nodes were worked on: `nodes`
-  // since the call before.
+  // OK, the manager's status, or kDeadline. Checks once in kEvery nodes; `nodes` counts those since the last call.
   absl::Status Poll(int64_t nodes = 1) {
     until_look_ -= nodes;
     if (ABSL_PREDICT_TRUE(until_look_ > 0)) return absl::OkStatus();
     return Look();
   }
-  // The same, and looks now.
+  // The same, but always checks.
   absl::Status Look();
 
  private:

@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_BASE_TEMPORARY_FILE_H_
 #define SLUICE_GRAPH_BASE_TEMPORARY_FILE_H_
 
-// For those who replace files as a whole: a new one is written beside the old, synced, renamed.
+// For replacing files as a whole: the new file is written beside the old one, synced, renamed.
 
 #include <string>
 
@@ -9,12 +9,11 @@
 
 namespace sluice {
 
-// Calls `make(name)`, which makes a file of that name or answers the errno of what failed, with names beside `path`
-// until there is one that no file has: a process that was killed may have left some, and this one may have its number
-// (in containers all have few). The last answer.
+// Calls `make(name)`, which makes a file of that name or returns the errno, with names beside `path` until one is free:
+// a killed process with the same number (containers reuse numbers) may have left files. Returns the last result.
 int MakeTemporaryFile(const std::string& path, absl::FunctionRef<int(const std::string& name)> make);
 
-// Makes names that were added to or taken from the directory of `path` survive a power cut, where the file system can.
+// Makes changes of names in the directory of `path` survive a power cut, if the file system can.
 void SyncDirectoryOf(const std::string& path);
 
 }  // namespace sluice

@@ -1,7 +1,8 @@
 #ifndef SLUICE_GRAPH_GRADIENTS_ADDED_GRADIENTS_H_
 #define SLUICE_GRAPH_GRADIENTS_ADDED_GRADIENTS_H_
 
-// Gradients of ops that host programs and plug-ins add to their registries (graph/ir/added_functions.h).
+// Gradients of ops that host programs and plug-ins add to their registries; kept outside the registries, as shape
+// functions are (graph/shapes/added_shape_functions.h).
 
 #include <memory>
 
@@ -23,15 +24,15 @@ using AddedGradient = absl::AnyInvocable<absl::Status(GradientContext& c) const>
 //     return absl::OkStatus();
 //   }));
 //
-// It is kept as long as `ops` lives, or longer. kOpSchema when `ops` has no such op, or when it has a gradient already:
-// of TensorFlow's table, or added. Thread-safe.
+// It is kept as long as `ops` lives, or longer. kOpSchema if `ops` has no such op, or the op has a gradient already,
+// from TensorFlow's table or added. Thread-safe.
 absl::Status AddGradientFunction(const std::shared_ptr<const OpRegistry>& ops, absl::string_view op,
                                  AddedGradient function);
 
 // Whether `op` has a row: in TensorFlow's table, which goes by name alone, or one added. Thread-safe.
 bool HasGradientFunction(const OpRegistry* ops, absl::string_view op);
 
-// The function added for `op`, or null. Thread-safe; costs a load where none was ever added.
+// Returns the function added for `op`, or null. Thread-safe; costs one load if none was ever added.
 std::shared_ptr<const AddedGradient> FindAddedGradient(const OpRegistry* ops, absl::string_view op);
 
 }  // namespace sluice

@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-// Takes away the nodes and functions that were added to a graph since this was made, unless Keep was called: also where
-// memory runs out. Nodes that were there must not have been changed. Lives for one call; borrows the graph.
+// Removes the nodes and functions that were added to a graph since this was made, unless Keep was called, even if
+// memory runs out. Earlier nodes must not have been changed. Lives for one call; borrows the graph.
 class AddedParts {
  public:
   explicit AddedParts(Graph& graph)
@@ -33,7 +33,7 @@ class AddedParts {
   Graph& graph_;
   const int32_t first_node_;
   const size_t num_functions_;
-  FunctionLibrary library_;  // As it was; empty where it had none.
+  FunctionLibrary library_;  // As it was before; empty if the graph had none.
   bool is_kept_ = false;
 };
 

@@ -25,7 +25,7 @@ class FunctionMaker {
     if (spec_.waits) SLUICE_RETURN_IF_ERROR(HoldArgs());
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Gradient> dxs, Differentiate());
     for (size_t i = 0; i < args_.size(); ++i) SLUICE_RETURN_IF_ERROR(AddPart(i, dxs[i]));
-    // What it calls, gradients of calls in it among that, is made in the copy.
+    // The functions that it calls, gradients of calls among them, are made in the copy.
     for (const std::string& name : graph_.library().Names()) {
       if (!library->Contains(name)) SLUICE_RETURN_IF_ERROR(library->Add(graph_.library().Find(name)));
     }
@@ -62,7 +62,7 @@ class FunctionMaker {
     return absl::OkStatus();
   }
 
-  // Puts an Identity behind each argument, which waits for the dys.
+  // Adds an Identity after each argument, which waits for the dys.
   absl::Status HoldArgs() {
     for (NodeId& arg : args_) {
       const DType type = BaseType(graph_.output_type(arg, 0));
@@ -106,7 +106,7 @@ class FunctionMaker {
     made_.result_types.push_back(BaseType(graph_.output_type(value.node, value.index)));
   }
 
-  // The gradient of argument `i` among the results.
+  // Adds the gradient of argument `i` to the results.
   absl::Status AddPart(size_t i, Gradient dx) {
     BodyGradient::Part part;
     part.first = static_cast<int32_t>(written_.results.size());
@@ -133,7 +133,7 @@ class FunctionMaker {
   const GradientOptions& options_;
   std::vector<NodeId> args_;  // Nodes that give the arguments to the body.
   std::vector<Output> dys_;   // By result; unset ones have no gradient.
-  std::string prefix_;        // Of the names of the gradient's nodes.
+  std::string prefix_;        // Begins the names of the gradient's nodes.
   FunctionSpec written_;
   BodyGradient made_;
 };

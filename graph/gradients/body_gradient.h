@@ -8,8 +8,8 @@
 //
 //     f(x...) -> y...       gradient_of_f(x..., dy...) -> dx...
 //
-// Where it `waits`, the second computation begins when all dys are there: the arguments go through Identities with
-// control edges from the dys. Without them nothing would keep it from running beside the first one.
+// With `waits`, the second computation begins when all dys are there: the arguments go through Identities with control
+// edges from the dys. Otherwise it could run at the same time as the first one.
 
 #include <cstdint>
 #include <memory>
@@ -31,8 +31,8 @@ struct BodyGradientSpec {
   std::vector<bool> has_dy;  // By result: which have a gradient, and so an argument.
   std::vector<bool> has_dx;  // By argument: whose gradients are wanted.
   bool waits = false;        // See Note [Gradient functions].
-  // One tensor for each argument whose gradient is wanted: zeros where there is none, sparse ones made dense. Types of
-  // those of handles are `handle_types`, by argument.
+  // Gives one tensor for each wanted argument: zeros for missing gradients, dense tensors for sparse ones. For handles
+  // the type is in `handle_types`, by argument.
   bool fills = false;
   std::vector<DType> handle_types;
 };
@@ -41,7 +41,7 @@ struct BodyGradientSpec {
 struct BodyGradient {
   struct Part {
     Gradient::Kind kind = Gradient::Kind::kNone;
-    int32_t first = 0;       // Of one result, or two or three: values, indices, and the shape where it is known.
+    int32_t first = 0;       // The first of its one to three results: values, indices, and the shape if known.
     bool has_shape = false;  // kSlices.
   };
   std::string name;
@@ -49,8 +49,8 @@ struct BodyGradient {
   std::vector<DType> result_types;
 };
 
-// Makes the gradient of `forward` (an instantiated function, or GraphOfOp) and adds it, with what it calls, to
-// `library`, of which `forward` has a copy. `options` are those of AddGradients; ys, seeds and stops are not used.
+// Makes the gradient of `forward` (an instantiated function, or GraphOfOp) and adds it and the functions that it calls
+// to `library`, of which `forward` has a copy. `options` are those of AddGradients; ys, seeds and stops are not used.
 absl::StatusOr<BodyGradient> MakeBodyGradient(FunctionGraph forward, const BodyGradientSpec& spec,
                                               const GradientOptions& options, FunctionLibrary* library);
 
@@ -59,7 +59,7 @@ absl::StatusOr<BodyGradient> MakeBodyGradient(FunctionGraph forward, const BodyG
 absl::StatusOr<FunctionGraph> GraphOfOp(const Graph& graph, const OpSchema& op, const BoundAttrs& attrs,
                                         const LoadLimits& limits);
 
-// Lets all nodes that use `from[i]` use `to[i]` instead, `but` excepted. Linear.
+// Makes all users of `from[i]` except `but` use `to[i]` instead. Linear.
 absl::Status TurnUses(Graph& graph, absl::Span<const NodeId> from, absl::Span<const NodeId> to,
                       absl::Span<const NodeId> but);
 

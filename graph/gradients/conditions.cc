@@ -15,7 +15,7 @@ namespace {
 
 // Whether the node's value is its input's, wherever it is live.
 bool HasValueOfInput(const Graph& graph, NodeId id) {
-  // What has a default is another value where it is fed.
+  // A fed PlaceholderWithDefault differs from its input.
   return graph.op(id).op_class == OpClass::kForward && !graph.Is(id, "PlaceholderWithDefault");
 }
 
@@ -99,7 +99,7 @@ Output Conditions::PredicateOf(NodeId gate) const {
   Output predicate = graph_.inputs(gate)[1];
   std::vector<Output> way;
   // Through Identities with control inputs, too: TensorFlow puts them before some Switches of a conditional and not
-  // before others. What makes such an Identity dead makes its Switch dead.
+  // before others. If such an Identity is dead, so is its Switch.
   while (HasValueOfInput(graph_, predicate.node)) {
     const auto known = handed_on_.find(predicate);
     way.push_back(predicate);
@@ -111,7 +111,7 @@ Output Conditions::PredicateOf(NodeId gate) const {
 }
 
 void Conditions::State(NodeId id, List list) {
-  SetOf({id, kControlIndex});  // Takes in what was added before.
+  SetOf({id, kControlIndex});  // Adds the nodes before it.
   sets_[static_cast<size_t>(id.value())] = Intern(std::move(list));
 }
 
@@ -146,7 +146,7 @@ void Conditions::Take(NodeId id) {
       if (input.is_set()) set = Union(set, SetOf(input));
     }
   }
-  // A Merge is live where one of its inputs is, dead control inputs or not.
+  // A Merge is live if one of its inputs is, whatever its control inputs.
   if (op_class != OpClass::kControlTrigger && op_class != OpClass::kMerge) {
     for (const Output& control : graph_.controls(id)) set = Union(set, SetOf(control));
   }

@@ -13,23 +13,22 @@
 
 namespace sluice {
 
-// Whether the node does nothing but hand its inputs on, in every run.
+// Whether the node only passes its inputs on, in every run.
 bool HandsOn(const Graph& graph, NodeId id);
 
 // Under which conditions values are live.
 //
 // Note [Conditions]
 // A Switch makes the value at one of its ports dead, and all that is computed from it. So each output has a set of
-// conditions (predicate, port, number of ports), all of which hold where it is live: an op has those of all its inputs,
-// data and control; a port of a Switch or _SwitchN one more; a Merge those that all its data inputs have in common; an
-// Exit not that of its own loop, whose LoopCond is a predicate like others. A gradient that has a condition more than
-// the value that it belongs to is dead where the value is live: there zeros take its place (see MakeLive in
-// gradient_sum.h).
+// conditions (predicate, port, number of ports) that hold whenever it is live. An op has those of all its inputs, data
+// and control; a port of a Switch or _SwitchN adds one; a Merge has those that all its data inputs share; an Exit drops
+// that of its own loop, whose LoopCond is a predicate like others. A gradient with more conditions than its value may
+// be dead while the value is live: then zeros replace it (see MakeLive in gradient_sum.h).
 // The number of ports is part of a condition, as an index beyond the last port chooses the last one: index 2 is port 1
-// of two and port 2 of three. A gate of one port always hands on, and is no condition.
+// of two and port 2 of three. A gate of one port adds no condition.
 //
-// A predicate that only hands another one on is that one. Equal sets are one number. Nodes that are added later are
-// taken in when they are asked for; they come in the order of their ids. Borrows the graph. Not thread-safe.
+// A predicate that only passes another one on counts as that one. Equal sets share a number. Nodes added later are
+// processed on demand, in the order of their ids. Borrows the graph. Not thread-safe.
 class Conditions {
  public:
   struct Condition {
@@ -53,23 +52,23 @@ class Conditions {
   };
   using List = std::vector<Condition>;  // Sorted.
 
-  // kCycle where the graph has no order.
+  // kCycle if the graph has one.
   explicit Conditions(const Graph& graph) : graph_(graph) {}
   absl::Status Init();
 
-  // States the conditions of a node that was added, where those of its inputs do not tell.
+  // Sets the conditions of an added node that do not follow from its inputs.
   void State(NodeId id, List list);
   // The conditions of an output.
   const List& Of(const Output& output) { return *lists_[static_cast<size_t>(SetOf(output))]; }
-  // Those of `a` that `b` does not have, those that others depend on first.
+  // Returns the conditions of `a` that `b` lacks, those that others depend on first.
   List Beyond(const Output& a, const List& b);
-  // Orders conditions so that each stands behind those that its predicate is live under.
+  // Orders conditions so that each comes after those of its predicate.
   void SortByDepth(List* list);
-  // OK, or that sets grew beyond what a sane graph has.
+  // An error if the sets have grown beyond the limits below.
   const absl::Status& status() const { return status_; }
 
  private:
-  static constexpr size_t kMaxConditions = 1024;         // Conditionals in each other.
+  static constexpr size_t kMaxConditions = 1024;         // Nested conditionals.
   static constexpr size_t kMaxListed = size_t{1} << 24;  // Conditions of all sets together.
 
   int32_t SetOf(const Output& output);
@@ -88,7 +87,7 @@ class Conditions {
   std::vector<std::unique_ptr<List>> owned_;
   size_t num_listed_ = 0;  // Conditions in all lists.
   HashMap<std::pair<int32_t, int32_t>, int32_t> unions_;
-  mutable HashMap<Output, Output> handed_on_;  // What is only handed on, and what it is.
+  mutable HashMap<Output, Output> handed_on_;  // By output that is only passed on: its source.
   absl::Status status_;
 };
 

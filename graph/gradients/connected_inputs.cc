@@ -23,21 +23,21 @@ std::string NameOfWhile(const Graph& graph, NodeId id) {
   return OpClassOf(made_for.op) == OpClass::kWhile ? made_for.name : "";
 }
 
-// Whether gradients flow through a node that calls nothing. A tf.custom_gradient's function says so of the inputs of
-// its IdentityN, whose results have none: such a node counts as one without.
+// Whether gradients flow through a node that calls nothing. Not through the IdentityN of a tf.custom_gradient: its
+// function decides which inputs have gradients.
 bool HasGradient(const Graph& graph, NodeId id) {
   if (graph.HasAttr(id, "_gradient_op_type")) return !graph.Is(id, "IdentityN");
   const OpTraits::Gradient gradient = graph.op(id).traits.gradient;
   return gradient != OpTraits::Gradient::kNone && gradient != OpTraits::Gradient::kRefused;
 }
 
-// Which arguments of functions their results depend on.
+// Finds the arguments that the results of functions depend on.
 class BodyArguments {
  public:
   BodyArguments(const Graph& graph, const LoadLimits& limits)
       : bodies_(graph, limits), max_depth_(limits.max_call_depth) {}
 
-  // By argument, of any of the functions that `id` of `caller` calls.
+  // The same, by argument, for any of the functions that `id` of `caller` calls.
   std::vector<bool> OfCallees(const Graph& caller, NodeId id, CallFinder& finder, size_t num_args);
 
  private:
@@ -49,10 +49,10 @@ class BodyArguments {
   int depth_ = 0;
 };
 
-// A walk through one graph, from values to what they are computed from.
+// Walks through one graph from values to their inputs.
 class BackwardWalk {
  public:
-  // Nothing flows on from the inputs `without`; may be null.
+  // The walk ends at the inputs in `without`, which may be null.
   BackwardWalk(const Graph& graph, BodyArguments& bodies, const HashSet<Output>* without)
       : graph_(graph),
         bodies_(bodies),
@@ -60,7 +60,7 @@ class BackwardWalk {
         finder_(graph),
         is_seen_(static_cast<size_t>(graph.id_limit()), false) {}
 
-  // Calls `visit` for each value that gradients come to on the way: never for integers, strings and the like.
+  // Calls `visit` for each value on the way that may have a gradient: not for integers, strings and the like.
   template <typename Visit>
   void From(std::vector<Output> queue, const Visit& visit) {
     for (size_t next = 0; next < queue.size(); ++next) {
@@ -71,7 +71,7 @@ class BackwardWalk {
       for (const Output& input : InputsOf(at.node)) queue.push_back(input);
     }
   }
-  // Those inputs of a node that have gradients when its outputs have.
+  // Returns the inputs of a node that have gradients if its outputs have.
   std::vector<Output> InputsOf(NodeId id) {
     const absl::Span<const Output> inputs = graph_.inputs(id);
     const CallKind kind = finder_.KindOf(id);
@@ -107,7 +107,7 @@ std::vector<bool> BodyArguments::OfCallees(const Graph& caller, NodeId id, CallF
     FuncView function{callee.name, {}};
     for (const NamedAttr& attr : callee.attrs) function.attrs.emplace_back(attr.name, attr.value);
     const Graph* const body = depth_ < max_depth_ ? bodies_.Find(caller, function) : nullptr;
-    // Of a body that is not to be had, all.
+    // If the body is missing, all arguments.
     const std::vector<bool> args = body != nullptr ? OfBody(*body) : std::vector<bool>(num_args, true);
     for (size_t i = 0; i < std::min(args.size(), num_args); ++i) any[i] = any[i] || args[i];
   }
@@ -150,7 +150,7 @@ ConnectedInputs::ConnectedInputs(const Graph& graph, absl::Span<const Output> ys
   from_ys.From({ys.begin(), ys.end()}, [&](const Output& at) {
     if (stops.contains(at)) return false;
     const OpClass op_class = graph.op(at.node).op_class;
-    // Only values that stacks hold may be read of a loop: of such a one no Exit is there.
+    // A loop may have no Exit, if only values on stacks are read from it.
     if (op_class == OpClass::kExit || op_class == OpClass::kEnter) loops.insert(NameOfWhile(graph, at.node));
     if (from_ys.IsCall(at.node) && met.insert(at.node).second) {
       for (const Output& input : from_ys.InputsOf(at.node)) starts.push_back(input);

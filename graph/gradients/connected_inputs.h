@@ -5,8 +5,8 @@
 // A gradient of a whole function is more than the gradients of what its results need: TensorFlow counts as connected
 //   - of a While, all its inputs, whatever becomes of them in the body;
 //   - of an If, a Case or a call, the arguments that any result depends on, be that result read or not.
-// An x that is connected in such a way only has a gradient of zeros, not none. Not where a node on the way, whose
-// gradient is that of a host, a plug-in or its own, had a gradient and gave none for the input.
+// An x that is connected only in such a way has a gradient of zeros, not none; unless a node on the way with a gradient
+// of a host, a plug-in or its own got a gradient and gave none for the input.
 
 #include "absl/types/span.h"
 #include "graph/base/hash_table.h"
@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-// What ys are connected with through calls: those that stand in the graph, and loops in frames that were Whiles. An
-// immutable value.
+// The inputs that ys are connected with through calls in the graph and through loops lowered from Whiles. An immutable
+// value.
 class ConnectedInputs {
  public:
   // `without` are inputs of nodes from which nothing flows on: see GradientSweep::without(). Linear in the graph and in

@@ -7,10 +7,10 @@
 
 namespace sluice {
 
-// The gradient of nodes whose attr `_gradient_op_type` says `op_type`, as a function: it takes one gradient for each
-// output of such a node, then the captures. A value type.
+// The gradient of nodes whose attr `_gradient_op_type` is `op_type`, as a function of one gradient for each output of
+// such a node, then the captures. A value type.
 struct CustomGradient {
-  // A value of the forward graph that the function takes.
+  // A value of the forward graph that the function takes as an argument.
   struct Capture {
     std::string function;  // In whose body the tensor is, with the node; empty: in the graph.
     std::string tensor;    // "node:0", or an argument of the function.
@@ -18,7 +18,7 @@ struct CustomGradient {
 
   std::string op_type;
   std::string function;
-  // By input of the node: which result of the function is its gradient; -1: it has none.
+  // By input of the node: which result of the function is its gradient; -1: no gradient.
   std::vector<int32_t> results;
   std::vector<Capture> captures;
 };

@@ -7,7 +7,7 @@
 namespace sluice {
 namespace {
 
-// The emitter of the first operand that has one; null where an error came before.
+// Returns the emitter of the first operand that has one; null after an error.
 GradientEmitter* EmitterOf(const Exprs& inputs) {
   for (const Expr& input : inputs) {
     if (input.emitter() != nullptr) return input.emitter();
@@ -44,7 +44,7 @@ Expr Int64(const Expr& like, int64_t value) { return Integers(like, DType::kInt6
 Expr Int32s(const Expr& like, absl::Span<const int64_t> values) { return Integers(like, DType::kInt32, values, false); }
 Expr Int64s(const Expr& like, absl::Span<const int64_t> values) { return Integers(like, DType::kInt64, values, false); }
 Expr Scalar(const Expr& like, DType type, double value) {
-  // Of an unset value: an error came before, and is kept.
+  // An unset value means an earlier error, which is kept.
   return like.is_set() ? like.emitter()->Scalar(type, value) : Expr();
 }
 Expr Bool(const Expr& like, bool value) { return Scalar(like, DType::kBool, value ? 1 : 0); }
@@ -153,7 +153,7 @@ Expr SliceFrom(const Expr& x, int64_t begin) {
   return AddOp("StridedSlice", {x, Int32s(x, {begin}), Int32s(x, {0}), Int32s(x, {1})}, {{"end_mask", AttrValue(1)}});
 }
 Expr Element(const Expr& x, int64_t i) {
-  // The end of the last element is written as 0, which the mask makes that of the axis.
+  // The end of the last element is 0, which the mask replaces by the end of the axis.
   const bool is_last = i == -1;
   return AddOp("StridedSlice", {x, Int32s(x, {i}), Int32s(x, {i + 1}), Int32s(x, {1})},
                {{"shrink_axis_mask", AttrValue(1)}, {"end_mask", AttrValue(is_last ? 1 : 0)}});

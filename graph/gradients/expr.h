@@ -24,9 +24,9 @@ namespace sluice {
 
 class GradientEmitter;
 
-// A value of the graph: one that the gradient has computed, or a forward one. A forward value of a loop is fetched from
-// the iteration that the gradient is at; that costs a stack, which is made when the value itself (not its shape, see
-// ShapeOf) is first used. A value type; unset ones stand for errors and for inputs that have no gradient.
+// A value of the graph: one that the gradient has computed, or a forward one. A forward value of a loop is recalled
+// from the gradient's iteration; that costs a stack, which is made when the value itself (not its shape, see ShapeOf)
+// is first used. A value type; unset ones mean errors and inputs without a gradient.
 class Expr {
  public:
   Expr() = default;
@@ -46,7 +46,7 @@ class Expr {
 
   GradientEmitter* emitter() const { return emitter_; }
   const Output& output() const { return output_; }
-  // Whether it is a node of the forward graph, which may stand in a loop of it.
+  // Whether it is a node of the forward graph, perhaps in a loop.
   bool is_forward() const { return is_forward_; }
 
  private:
@@ -62,8 +62,8 @@ struct EmitAttr {
 using EmitAttrs = absl::InlinedVector<EmitAttr, 4>;
 using Exprs = absl::InlinedVector<Expr, 6>;
 
-// Adds a node of any op; type attrs that follow from the inputs (T, N, lists of types) need not be given. Gives output
-// 0; others by out(i). REQUIRES: an input is there, or use GradientContext::Op.
+// Adds a node of any op; type attrs that follow from the inputs (T, N, lists of types) need not be given. Returns
+// output 0; others by out(i). REQUIRES: at least one input; else use GradientContext::Op.
 Expr AddOp(absl::string_view op, const Exprs& inputs, const EmitAttrs& attrs = {});
 
 // --- Constants of the type that goes with `like` -------------------------------------------------------------------

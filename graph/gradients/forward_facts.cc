@@ -29,7 +29,7 @@ bool ForwardFacts::IsKnown(const Output& output) {
 PartialShape ForwardFacts::Shape(const Output& output) {
   questions_.push_back({Question::Kind::kShape, output, output});
   if (!IsKnown(output)) {
-    // Whatever its input's shape rests on, a run checks what an EnsureShape says.
+    // A run checks the shape of an EnsureShape, so it can be relied on.
     absl::StatusOr<PartialShape> ensured = PartialShape();
     if (IsForward(output) && graph_.Is(output.node, "EnsureShape")) ensured = graph_.GetShape(output.node, "shape");
     return ensured.ok() ? *std::move(ensured) : PartialShape();
@@ -55,7 +55,7 @@ bool ForwardFacts::HaveSameShape(const Output& a, const Output& b) {
 
 std::optional<std::vector<int64_t>> ForwardFacts::Integers(const Output& output) {
   questions_.push_back({Question::Kind::kConstant, output, output});
-  // Inference reads constants where a shape needs them, and nowhere else.
+  // Inference reads only the constants that shapes need.
   AttrView attr;
   if (IsForward(output) && graph_.Is(output.node, "Const") && graph_.FindAttr(output.node, "value", &attr)) {
     std::optional<ShapeValue> constant = ConstIntegers(attr);

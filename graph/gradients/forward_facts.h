@@ -13,10 +13,10 @@
 
 namespace sluice {
 
-// What rows may know of the forward graph before a run. Shapes are inferred when first asked for; those that a run need
-// not keep (declared shapes of variables) count as unknown. Each question is kept: a gradient made for one graph is
-// that of every graph of the same nodes and edges in which the answers are the same. Borrows the graph, of which it
-// knows the nodes that it had at first. Not thread-safe.
+// Answers what rows ask about the forward graph before a run. Shapes are inferred on the first question; those that a
+// run need not keep (declared shapes of variables) count as unknown. Questions are recorded: a gradient made for one
+// graph serves every graph of the same nodes and edges with the same answers. Borrows the graph, and knows only the
+// nodes that it had at first. Not thread-safe.
 class ForwardFacts {
  public:
   struct Question {
@@ -30,10 +30,11 @@ class ForwardFacts {
   const GradientRegion& region() const { return region_; }
   // Whether the output is a node that was there before the gradient.
   bool IsForward(const Output& output) const { return output.node.value() < limit_; }
-  // Of unknown rank, or with unknown dimensions (never ids of sizes), where nothing is known.
+  // The rank or dimensions may be unknown; dimensions are never ids of sizes.
   PartialShape Shape(const Output& output);
   bool HaveSameShape(const Output& a, const Output& b);
-  // The shape that the node which made a TensorArray states for its elements. No question: nodes and edges say it.
+  // The shape of elements in the attrs of the node that made a TensorArray. Not recorded as a question: it follows from
+  // nodes and edges.
   PartialShape ElementShape(const Output& array);
   // The elements of a constant scalar or vector of int32 or int64, at most 256.
   std::optional<std::vector<int64_t>> Integers(const Output& output);
@@ -48,7 +49,7 @@ class ForwardFacts {
   const GradientRegion& region_;
   const int32_t limit_;
   bool is_inferred_ = false;
-  std::unique_ptr<ShapeMap> shapes_;  // Null: not asked for, or the graph has no order.
+  std::unique_ptr<ShapeMap> shapes_;  // Null: not needed yet, or the graph has a cycle.
   std::vector<Question> questions_;
 };
 

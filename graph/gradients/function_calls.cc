@@ -45,7 +45,7 @@ absl::StatusOr<GraphOfBodies> GraphOfBodies::Make(const Graph& graph, const Grad
   inlining.leave = &leave;
   for (int depth = 0; depth <= inlining.limits.max_call_depth; ++depth) {
     SLUICE_RETURN_IF_ERROR(InlineFunctionCalls(bodies.graph_, inlining).status());
-    // Those that came out of bodies; nobody knows their names.
+    // These came out of bodies, so that no user refers to their names.
     inlining.keep_all = false;
     SLUICE_ASSIGN_OR_RETURN(const int64_t more, ExpandSymbolicGradients(bodies.graph_, is_on_the_way, options.limits));
     if (more == 0) return bodies;

@@ -2,12 +2,12 @@
 #define SLUICE_GRAPH_GRADIENTS_FUNCTION_CALLS_H_
 
 // Note [Gradients of functions]
-// Where a call, an If, a Case or a While lies between xs and ys, its functions are put in its place first, conditionals
-// and loops of functions as Switch, Merge, Enter and Exit (Note [Inlining]); the gradient is that of what then stands
-// there. It keeps what it needs of a body's values as it does of all others, and nothing of a body is computed twice,
-// effects and random numbers included. A node with the name of each such call stays, and gives what the call gave; its
-// id is another one. Calls elsewhere stay as they are, and so do those that have gradients of their own (Note [Own
-// gradients] in own_gradients.h). This is done on a copy, which takes the graph's place when all has gone well.
+// A call, an If, a Case or a While between xs and ys is first replaced by its functions' bodies, conditionals and loops
+// by Switch, Merge, Enter and Exit (Note [Inlining]), and the result is differentiated. It keeps the values of bodies
+// that it needs like all others, and computes nothing of a body twice, effects and random numbers included. A node with
+// the name of each such call stays, with the call's outputs but another id. Calls elsewhere stay as they are, and so do
+// those with gradients of their own (Note [Own gradients] in own_gradients.h). All this is done on a copy, which
+// replaces the graph on success.
 
 #include <string>
 #include <utility>
@@ -25,7 +25,7 @@ namespace sluice {
 // Whether a gradient flows through a node of the region that calls functions, and has none of its own.
 bool FlowsThroughCalls(const Graph& graph, const GradientRegion& region, OwnGradients& own);
 
-// A graph in which no node on the way from xs to ys calls what can be put in its place.
+// A graph without calls on the way from xs to ys that can be replaced by bodies.
 class GraphOfBodies {
  public:
   // `region` is one of `graph`.
@@ -33,7 +33,7 @@ class GraphOfBodies {
                                             const GradientOptions& options);
 
   Graph& graph() { return graph_; }
-  // What stands for outputs of the first graph. Unset ones stay unset.
+  // Finds the outputs that correspond to those of the first graph. Unset ones stay unset.
   std::vector<Output> Find(const Graph& before, absl::Span<const Output> outputs) const;
 
  private:

@@ -9,15 +9,15 @@ namespace sluice {
 
 inline constexpr Output kNoOutput = {NodeId(-1), 0};
 
-// The gradient of one output: none at all, a tensor of its shape, or rows of such a tensor of which the rest is zero
+// The gradient of one output: none, a tensor of its shape, or some rows of such a tensor, the others being zero
 // (IndexedSlices: rows may repeat, and then add up). A value type.
 struct Gradient {
   enum class Kind : uint8_t { kNone, kDense, kSlices };
 
   Kind kind = Kind::kNone;
   Output value = kNoOutput;        // kDense: the tensor. kSlices: the rows.
-  Output indices = kNoOutput;      // kSlices: a vector, which row each one is.
-  Output dense_shape = kNoOutput;  // kSlices: the shape of the whole tensor, a vector; unset where nobody knows it.
+  Output indices = kNoOutput;      // kSlices: a vector with the number of each row.
+  Output dense_shape = kNoOutput;  // kSlices: the shape of the whole tensor, a vector; unset if unknown.
 
   bool is_set() const { return kind != Kind::kNone; }
   bool is_slices() const { return kind == Kind::kSlices; }

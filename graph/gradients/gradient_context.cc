@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// The value of an attr, or the value of no meaning behind an error.
+// Returns the value of an attr; after an error an arbitrary one.
 template <typename T>
 T ValueOr(GradientEmitter& emitter, absl::StatusOr<T> value, T otherwise) {
   if (value.ok()) return *std::move(value);
@@ -18,7 +18,7 @@ T ValueOr(GradientEmitter& emitter, absl::StatusOr<T> value, T otherwise) {
   return otherwise;
 }
 
-// The axes along which a tensor of shape `from` was repeated to give one of shape `to`.
+// Returns the axes along which a tensor of shape `from` was broadcast to shape `to`.
 std::vector<int64_t> RepeatedAxes(const PartialShape& from, const PartialShape& to) {
   std::vector<int64_t> axes;
   const int added = to.rank() - from.rank();

@@ -20,7 +20,7 @@ namespace sluice {
 class ForwardFacts;
 class GradientEmitter;
 
-// What the row of an op sees of one node, and where it puts the gradients of the inputs:
+// Shows the row of an op one node, and takes the gradients of its inputs:
 //
 //   absl::Status Exp(GradientContext& c) {
 //     c.SetInput(0, c.dy() * Conj(c.Output(0)));
@@ -28,9 +28,9 @@ class GradientEmitter;
 //   }
 //
 // A row is only called where an input is wanted and an output has a gradient. Inputs that are not set have no gradient
-// (which reads as "not connected"). What is set must depend on dy or on a value of the forward graph, so that it is
-// dead where they are; ZerosLike of an input does. Gradients set for inputs that are not wanted are dropped, but their
-// nodes stay: ask Wants() before work that only one input needs.
+// (they count as "not connected"). A value that is set must depend on dy or on a forward value, so that it is dead when
+// they are; ZerosLike of an input does. Gradients set for inputs that are not wanted are dropped, but their nodes stay:
+// ask Wants() before work that only one input needs.
 // Borrows all it is made of for one node. Not thread-safe.
 class GradientContext {
  public:
@@ -43,7 +43,7 @@ class GradientContext {
   absl::string_view op() const { return graph_.op_name(node_); }
   int num_inputs() const { return static_cast<int>(graph_.inputs(node_).size()); }
   int num_outputs() const { return graph_.num_outputs(node_); }
-  // Never references.
+  // Never reference types.
   DType input_type(int i) const { return BaseType(graph_.input_type(node_, i)); }
   DType output_type(int i) const { return BaseType(graph_.output_type(node_, i)); }
 
@@ -56,7 +56,7 @@ class GradientContext {
   // Whether any of inputs [begin, end) is wanted.
   bool WantsAny(int begin, int end) const;
   bool HasDy(int i = 0) const { return dys_[static_cast<size_t>(i)].is_set(); }
-  // The gradient of output `i` as one tensor: rows are put together, and zeros made where there is none.
+  // The gradient of output `i` as one tensor: rows are made dense, a missing one becomes zeros.
   Expr dy(int i = 0);
   // The gradient of output `i` as it came, for ops that hand it on unchanged.
   const Gradient& DyAsIs(int i = 0) const { return dys_[static_cast<size_t>(i)]; }
@@ -70,8 +70,8 @@ class GradientContext {
   void SetBroadcastInput(int i, int other, const Expr& value);
   // The same as a value.
   Expr SumToInput(int i, int other, const Expr& value);
-  // Sums `value`, of the shape that `a` and `b` broadcast to, down to the shape of `a`. Forward values may be known to
-  // have one shape, then it is `value` itself.
+  // Sums `value`, of the shape that `a` and `b` broadcast to, down to the shape of `a`. Returns `value` itself for
+  // forward values known to have one shape.
   Expr SumToShapeOf(const Expr& a, const Expr& b, const Expr& value);
 
   // --- Adding nodes --------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class GradientContext {
 
   // --- Facts known before the run. Each question is recorded: gradients of a graph in which all answers are the same
   // are the same -----------------------------------------------------------------------------------------------------
-  // Of unknown rank, or with unknown dimensions, where nothing is known. Sizes are never ids.
+  // The rank or dimensions may be unknown; dimensions are never ids of sizes.
   PartialShape InputShape(int i) const;
   PartialShape OutputShape(int i) const;
   int InputRank(int i) const { return InputShape(i).rank(); }  // -1 where unknown.
@@ -107,7 +107,7 @@ class GradientContext {
   std::optional<std::vector<int64_t>> ConstInts(int i) const;
 
   // --- Errors --------------------------------------------------------------------------------------------------------
-  // That this gradient cannot be made: UNIMPLEMENTED, names the node. For what TensorFlow refuses, too.
+  // Returns UNIMPLEMENTED, naming the node: this gradient cannot be made, perhaps as in TensorFlow.
   absl::Status Refuse(absl::string_view why) const;
   GradientEmitter& emitter() const { return emitter_; }
   ForwardFacts& facts() const { return facts_; }

@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-// The encoded value of a type attr, which lives for ever.
+// Returns the encoded value of a type attr; never destroyed.
 AttrView TypeAttr(DType type) {
   static const std::array<AttrValue, 64>& values = *[] {
     auto* const all = new std::array<AttrValue, 64>();  // NOLINT: never destroyed.
@@ -27,7 +27,7 @@ AttrView TypeAttr(DType type) {
   return values[static_cast<size_t>(type) % values.size()].view();
 }
 
-// Nothing where an integer T cannot hold it.
+// Returns no value if an integer T cannot hold it.
 template <typename T>
 Tensor WholeScalar(double value) {
   const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);
@@ -68,7 +68,7 @@ Tensor ScalarOf(DType type, double value) {
   }
 }
 
-// The type of the variable that a handle refers to, by the op that made the handle; kInvalid where that does not say.
+// Finds the type of a handle's variable from the op that made the handle; kInvalid if it does not say.
 DType TypeOfVariable(const Graph& graph, const Output& handle) {
   std::vector<Output> queue = {handle};
   HashSet<NodeId> seen;
@@ -121,7 +121,7 @@ void GradientEmitter::BeginScope(absl::string_view name) {
 }
 
 void GradientEmitter::RestoreScope(SavedScope scope) {
-  // A scope may be entered again, and its numbers go on.
+  // A scope may be entered again, and its numbers continue.
   const auto counted = scopes_.find(name_.substr(0, scope_size_));
   if (counted != scopes_.end()) counted->second = num_in_scope_;
   name_ = std::move(scope.name);
@@ -168,7 +168,7 @@ void GradientEmitter::InferSimple(const OpPlan& plan, absl::Span<const Output> i
 }
 
 void GradientEmitter::InferLists(const OpPlan& plan, absl::Span<const Output> inputs, const EmitAttrs& attrs) {
-  // Several lists of one length share what the other arguments leave.
+  // Several lists of one length share the inputs that the other arguments leave.
   size_t num_lists = 0;
   const ArgSpec* list = nullptr;
   for (const ArgSpec& arg : plan.schema->inputs) {
@@ -253,7 +253,7 @@ Output GradientEmitter::ConstantOutsideFrom(AttrValue value, DType type) {
   if (!ok()) return kNoOutput;
   const auto known = constants_.find(value.bytes());
   if (known != constants_.end()) return known->second;
-  // Constants serve many nodes, so they have names and a place of their own.
+  // Constants serve many nodes, so they do not get the name and device of one.
   SavedScope scope = SaveScope();
   BeginScope("constants");
   const std::string key = value.bytes();
@@ -304,10 +304,10 @@ Expr GradientEmitter::Dense(const Gradient& gradient, const Expr& forward) {
 Expr GradientEmitter::ShapeOf(const Expr& value, DType type) {
   const EmitAttrs attrs = {{"out_type", AttrValue(type)}};
   if (!value.is_set() || !ok()) return Expr();
-  // A constant lives where the value is dead.
+  // A constant is live even if the value is dead.
   const bool may_be_dead = frame_ == nullptr && conditions_ != nullptr && !conditions_->Of(value.output()).empty();
   const PartialShape known = may_be_dead ? PartialShape() : facts_.Shape(value.output());
-  // A size that the type cannot hold stays the op's, whose run says so.
+  // If the type cannot hold a size, keep the op, which fails in the run.
   const auto holds = [&](int64_t dim) { return type == DType::kInt64 || static_cast<int32_t>(dim) == dim; };
   if (known.IsFullyDefined() && std::all_of(known.dims().begin(), known.dims().end(), holds)) {
     return Integers(type, known.dims(), /*is_scalar=*/false);

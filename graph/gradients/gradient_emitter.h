@@ -22,31 +22,31 @@
 
 namespace sluice {
 
-// How nodes of a loop's gradient reach what stands outside of it; the gradient of what stands in no loop has none.
+// Gives nodes of a loop's gradient access to values outside of it. Gradients outside of loops have no frame.
 class GradientFrame {
  public:
   virtual ~GradientFrame() = default;
-  // The forward value, which stands in the loop, as it was in the iteration that the gradient is at. Unset after an
-  // error, which is then in the emitter.
+  // Returns the value of `forward`, which is in the loop, for the gradient's current iteration. Unset after an error,
+  // which is then in the emitter.
   virtual Output Recall(const Output& forward) = 0;
-  // A value that stands outside of all loops, in each iteration of the gradient.
+  // Brings a value from outside of all loops into each iteration of the gradient.
   virtual Output BringIn(const Output& outside) = 0;
-  // The value, dead in the iterations in which the forward value is.
+  // Returns the value, dead in the iterations in which the forward value is.
   virtual Expr Beside(const Output& forward, const Expr& value) = 0;
-  // Whether recalling the value takes no stack that is not there.
+  // Whether recalling the value needs no new stack.
   virtual bool IsAtHand(const Output& forward) const = 0;
   // The forward value that `here` was recalled from; unset for others.
   virtual Output ForwardOf(const Output& here) const = 0;
 };
 
-// What adding nodes may cost.
+// Limits of adding nodes.
 struct EmitLimits {
   int64_t max_nodes = LoadLimits().max_nodes;  // Of the whole graph.
   StopPoll* stop = nullptr;                    // Polled for each node; null: never stops.
 };
 
-// Adds the nodes of a gradient: names them, gives them the place of the forward node, finds their type attrs, and keeps
-// small constants to use them again. The first error stays; after it nothing is added.
+// Adds the nodes of a gradient: names them, gives them the forward node's device, finds their type attrs, and shares
+// small constants. The first error stays; after it nothing is added.
 // Borrows all it is made of. Not thread-safe.
 class GradientEmitter {
  public:
@@ -64,7 +64,7 @@ class GradientEmitter {
   // ---------------------------------
   void BeginNode(NodeId id);
   void BeginScope(absl::string_view name);
-  // The names and the place, for those that leave them for a while.
+  // Names and place, saved to return to them.
   struct SavedScope {
     std::string name, device;
     AttrValue of_class;
@@ -80,11 +80,11 @@ class GradientEmitter {
   // --- Nodes ---------------------------------------------------------------------------------------------------------
   // In the frame of the gradient.
   Expr Op(absl::string_view op, const Exprs& inputs, const EmitAttrs& attrs = {});
-  // With edges as they are: whatever the frame is. Gives the node; an invalid id after an error. An unset input stays
-  // open where `open_inputs` allows it, else it is what an earlier error left.
+  // Adds a node with these edges, whatever the frame. Returns an invalid id after an error. With `open_inputs` an unset
+  // input stays open; else it means an earlier error.
   NodeId AddNode(absl::string_view op, absl::Span<const Output> inputs, const EmitAttrs& attrs = {},
                  absl::Span<const NodeId> controls = {}, bool open_inputs = false);
-  // Output 0 of the same.
+  // The same; returns output 0.
   Output Add(absl::string_view op, absl::Span<const Output> inputs, const EmitAttrs& attrs = {},
              absl::Span<const NodeId> controls = {}) {
     return {AddNode(op, inputs, attrs, controls), 0};
@@ -107,10 +107,10 @@ class GradientEmitter {
   // --- Gradients -----------------------------------------------------------------------------------------------------
   // The shape of a value. Of a forward value in a loop: a constant, or the shape alone is kept for each iteration.
   Expr ShapeOf(const Expr& value, DType type = DType::kInt32);
-  // As one tensor. `forward` is what it is the gradient of. REQUIRES: it is set.
+  // Returns the gradient of `forward` as one tensor. REQUIRES: it is set.
   Expr Dense(const Gradient& gradient, const Expr& forward);
-  // Zeros of the shape of a value; of a forward value: dead where it is dead. Of a handle: of the shape and type of its
-  // variable; the type is looked up where the caller does not know it. Made once for each value and frame.
+  // Zeros of the shape of a value, dead when a forward value is. For a handle: of the shape and type of its variable
+  // (looked up if not given). Made once for each value and frame.
   Expr Zeros(const Expr& value, DType of_variable = DType::kInvalid);
 
   // --- Gates ---------------------------------------------------------------------------------------------------------
@@ -120,12 +120,12 @@ class GradientEmitter {
   Expr Gate(const Expr& value, const Expr& predicate, int32_t num_ports = 2) {
     return Value({AddGate(Here(value), Here(predicate), num_ports), 0});
   }
-  // `zeros` in all runs (or iterations) but those in which all of `conditions` hold. Those that others depend on come
-  // first; each prefix of them costs nodes once, so that many gradients under many conditions take linear space.
-  // REQUIRES: conditions are there.
+  // Returns `zeros`, dead in the runs (or iterations) in which all of `conditions` hold. Conditions that others depend
+  // on come first; each prefix costs nodes once, so that many gradients under many conditions take linear space.
+  // REQUIRES: `conditions` is not empty.
   Expr ZerosUnless(const Expr& zeros, const Conditions::List& conditions);
 
-  // Null where the graph has no conditionals.
+  // Null if the graph has no conditionals.
   Conditions* conditions() const { return conditions_; }
   void SetConditions(Conditions* conditions) { conditions_ = conditions; }
 
@@ -138,23 +138,23 @@ class GradientEmitter {
   }
 
  private:
-  // How type attrs of an op follow from its inputs.
+  // How the type attrs of an op follow from its inputs.
   struct OpPlan {
     const OpSchema* schema = nullptr;
     bool is_simple = false;                                     // No lists: argument i is input i.
     std::vector<std::pair<int32_t, const std::string*>> types;  // Input, and the attr that is its type.
   };
 
-  // Zeros that are live where some conditions hold, and what one condition more makes of them.
+  // Zeros that are live if some conditions hold, and their split by one more condition.
   struct ConditionalZeros {
-    Output where_holds, elsewhere;  // Elsewhere: where any of the conditions does not hold.
+    Output where_holds, elsewhere;  // Elsewhere: if any condition does not hold.
   };
 
   const OpPlan* PlanOf(absl::string_view op);
   void InferSimple(const OpPlan& plan, absl::Span<const Output> inputs, const EmitAttrs& attrs);
   void InferLists(const OpPlan& plan, absl::Span<const Output> inputs, const EmitAttrs& attrs);
   void NameNext(absl::string_view op);
-  // Whether one more node may be added; else the error stays here.
+  // Whether one more node may be added; else keeps the error.
   bool MayAdd();
   Expr MakeZeros(const Expr& value, DType of_variable);
 
@@ -173,7 +173,7 @@ class GradientEmitter {
   NodeSpec spec_;  // Kept for its memory.
   HashMap<std::string, OpPlan> plans_;
   HashMap<std::string, Output> constants_;            // By their encoded value.
-  HashMap<std::string, int64_t> scopes_;              // How many nodes a scope of no node has.
+  HashMap<std::string, int64_t> scopes_;              // Nodes in scopes that belong to no node.
   HashMap<std::pair<Output, DType>, Output> shapes_;  // Of values of loops, in the forward graph.
   HashMap<std::pair<Output, GradientFrame*>, Output> zeros_;
   HashMap<std::pair<Output, Conditions::Condition>, ConditionalZeros> conditional_zeros_;

@@ -92,8 +92,7 @@ void GradientRegion::MarkReached(const Graph& graph) {
   HashSet<NodeId> linked;
   for (const StackLink& stack : stacks_) linked.insert(stack.pop);
   for (size_t at = 0; at < nodes_.size(); ++at) {
-    // What a stack gives back came from somewhere: where nobody knows from where, that is refused when a gradient
-    // arrives, not lost.
+    // A pop whose push is unknown counts as reached: a gradient that arrives there is refused, not lost.
     if (StackLinks::IsPop(graph, nodes_[at]) && !linked.contains(nodes_[at])) reach(static_cast<int32_t>(at));
     if (is_special_[at]) reach_users(at, [&](const Output& output) { return IsX(output); });
   }

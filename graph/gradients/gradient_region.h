@@ -12,10 +12,9 @@
 
 namespace sluice {
 
-// The part of a graph that lies between xs and ys: which outputs have a gradient that somebody asks for, and how many
-// uses of a node hand one to it. Made in time linear in what ys depend on, without recursion. Only values of types that
-// have gradients (IsDifferentiable) count. What a stack gives back depends on what it took: see stacks(). An immutable
-// value.
+// The part of a graph between xs and ys: which outputs need a gradient, and how many uses of a node give it one. Made
+// in time linear in what ys depend on, without recursion. Only values of types that have gradients (IsDifferentiable)
+// count. A pop depends on the push of its stack: see stacks(). An immutable value.
 class GradientRegion {
  public:
   GradientRegion(const Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
@@ -30,7 +29,7 @@ class GradientRegion {
   }
   // Whether the node depends on an x, so that its inputs may have gradients.
   bool IsReached(NodeId id) const { return Contains(id) && is_reached_[static_cast<size_t>(IndexOf(id))]; }
-  // Whether the output's gradient is asked for: it is an x, or depends on one and is not a stop.
+  // Whether the output's gradient is needed: it is an x, or depends on one and is not a stop.
   bool IsWanted(const Output& output) const;
   // Whether an output of the node is an x or a stop.
   bool IsSpecial(NodeId id) const { return is_special_[static_cast<size_t>(IndexOf(id))]; }
@@ -40,7 +39,7 @@ class GradientRegion {
   int32_t num_uses(NodeId id) const { return num_uses_[static_cast<size_t>(IndexOf(id))]; }
   // Whether an Enter, Exit, Switch or the like is among the nodes.
   bool has_control_flow() const { return has_control_flow_; }
-  // The stacks whose pops are among the nodes, as far as one knows where they are filled.
+  // The stacks whose pops are among the nodes and whose pushes are known.
   absl::Span<const StackLink> stacks() const { return stacks_; }
 
  private:
@@ -49,7 +48,7 @@ class GradientRegion {
     int32_t slot = 0;
   };
 
-  // Whether gradients flow along the edge, as far as `source` alone tells.
+  // Whether the source of the edge lets gradients flow along it.
   bool MayFlow(const Graph& graph, const Output& source) const;
   void FindNodes(const Graph& graph, absl::Span<const Output> ys);
   void MarkReached(const Graph& graph);

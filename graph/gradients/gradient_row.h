@@ -15,13 +15,13 @@ class GradientContext;
 using GradientFunction = absl::Status (*)(GradientContext& c);
 
 // The gradient of one op. Each family has a constexpr table of rows with functions, sorted by op; the other kinds are
-// traits of the op (graph/ops/op_traits.txt), or what a host says of its own.
+// traits of the op (graph/ops/op_traits.txt), or set by a host for its own ops.
 struct GradientRow {
   enum class Kind : uint8_t {
     kFunction,
-    kNone,     // Does not depend on its inputs in a way that has a derivative: shapes, comparisons, integers, effects.
-    kRefused,  // Has a derivative, which neither TensorFlow nor we compute: an error where a gradient arrives.
-    kControlFlow,  // The sweep itself knows how: Enter, Exit, NextIteration, and Switch and Merge of loops.
+    kNone,         // Not differentiable: shapes, comparisons, integers, effects.
+    kRefused,      // Neither TensorFlow nor we compute its derivative: an error if a gradient arrives.
+    kControlFlow,  // Done by the sweep itself: Enter, Exit, NextIteration, and Switch and Merge of loops.
   };
 
   constexpr GradientRow(absl::string_view op_name, GradientFunction f) : op(op_name), function(f) {}

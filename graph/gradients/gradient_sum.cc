@@ -10,7 +10,7 @@ using Aggregation = GradientOptions::Aggregation;
 
 Expr Add(const Expr& a, const Expr& b) { return a.type() == DType::kVariant ? AddN({a, b}) : a + b; }
 
-// As many as a node may have inputs, with room to spare. More are joined in groups.
+// Below the limit of inputs of a node. More terms are joined in groups.
 constexpr size_t kMaxTerms = 16384;
 
 template <typename Join>
@@ -43,7 +43,7 @@ Expr SumOf(Exprs& terms, Aggregation aggregation) {
   return terms[0];
 }
 
-// Rows behind rows; rows may repeat.
+// Concatenates the rows, which may repeat.
 Gradient Concatenate(GradientEmitter& emitter, absl::Span<const Gradient> terms) {
   Exprs values, indices;
   Output dense_shape = kNoOutput;
@@ -68,7 +68,7 @@ Gradient MakeLive(GradientEmitter& emitter, const Expr& forward, const Gradient&
   const Conditions::List own = conditions->Of(forward.output());
   Conditions::List extra = conditions->Beyond(gradient.value, own);
   if (const GradientFrame* const frame = emitter.frame()) {
-    // Of the conditions here, those count that stand for one of the forward loop which the value does not have.
+    // Counts conditions recalled from the forward loop that the value does not have.
     const auto is_other = [&](const Conditions::Condition& condition) {
       const Output predicate = frame->ForwardOf(condition.predicate);
       const Conditions::Condition of_forward{predicate, condition.port, condition.num_ports};
@@ -81,8 +81,7 @@ Gradient MakeLive(GradientEmitter& emitter, const Expr& forward, const Gradient&
   const Expr zeros = emitter.ZerosUnless(emitter.Zeros(forward, term.type()), extra);
   const Expr live = AddOp("Merge", {term, zeros});
   if (!live.is_set()) return Gradient();
-  // Conditions found at run time (which input a Merge took) look like others than those of the value, and are the
-  // same.
+  // Conditions found at run time (which input a Merge took) look different from those of the value, but are the same.
   if (emitter.frame() == nullptr) conditions->State(live.output().node, own);
   return Gradient::Dense(live.output());
 }

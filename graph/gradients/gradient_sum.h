@@ -9,11 +9,11 @@
 
 namespace sluice {
 
-// `gradient`, with zeros where it is dead and the value that it belongs to is not. See Note [Conditions].
+// Returns `gradient`, replaced by zeros when it is dead and its value is not. See Note [Conditions].
 Gradient MakeLive(GradientEmitter& emitter, const Expr& forward, const Gradient& gradient);
 
-// The sum of what arrives at one output, in the order given: nothing, the only one as it is, rows behind rows, or a
-// tensor. Those that are none count nothing. `forward` is the output they are gradients of; errors stay in the emitter.
+// Sums the gradients of the output `forward` in the order given. Missing ones are ignored; a single one is returned as
+// it is; rows alone are concatenated; else the sum is a tensor. Errors stay in the emitter.
 Gradient SumGradients(GradientEmitter& emitter, const Expr& forward, absl::Span<const Gradient> terms,
                       GradientOptions::Aggregation aggregation);
 

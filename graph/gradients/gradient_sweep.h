@@ -2,11 +2,10 @@
 #define SLUICE_GRAPH_GRADIENTS_GRADIENT_SWEEP_H_
 
 // Note [The sweep]
-// Gradients flow against the edges. A node's turn comes when all its uses that lie between xs and ys have handed over
-// what they have to give, also when that is nothing: then what has come for each of its outputs is added up, and its
-// row says what that means for its inputs. So every node has one turn, sums know all their terms, and the work is
-// linear; the order is that of a queue, and no call nests. Terms are added in the order of the edges (by consumer, then
-// by input; what y itself begins with comes first), whatever the order in which they came.
+// Gradients flow against the edges. A node is visited when all its uses between xs and ys have delivered a gradient or
+// none: then the gradients of each output are summed, and its row computes those of its inputs. So every node is
+// visited once, sums know all their terms, and the work is linear; a queue replaces recursion. Terms are added in the
+// order of the edges (by consumer, then by input; the seed of a y first), whatever the order in which they came.
 // In loops, edges go round: see Note [Gradients of loops] in loop_gradients.h.
 
 #include <cstdint>
@@ -31,25 +30,25 @@ class OwnGradients;
 // One pass over the region. Borrows all it is made of. Not thread-safe.
 class GradientSweep {
  public:
-  // `loops` is null where the region has none.
+  // `loops` is null if the region has none.
   GradientSweep(const GradientRegion& region, ForwardFacts& facts, GradientEmitter& emitter, LoopGradients* loops,
                 OwnGradients& own, const GradientOptions& options);
 
-  // The gradient that `y` begins with; several add up.
+  // Gives `y` a first gradient; several add up.
   void Seed(const Output& y, const Gradient& gradient) { AddTerm(y, NodeId(), -1, gradient); }
   absl::Status Run();
-  // What was found for an x.
+  // Returns the result for an x.
   Gradient GradientOf(const Output& x) const;
 
-  // Inputs of nodes (by node and number of the input) that a gradient which a host, a plug-in or the node itself has
-  // was asked for, and gave none: nothing flows on from there.
+  // Inputs (node, number of the input) for which a gradient of a host, a plug-in or the node itself gave none: nothing
+  // flows on from there.
   const HashSet<Output>& without() const { return without_; }
 
-  // Hands over what flows to input `input` of `node`, which may be nothing. Once for each edge that counts.
+  // Delivers the gradient, or none, of input `input` of `node`. Once for each edge that counts.
   void Deliver(NodeId node, int32_t input, const Gradient& gradient);
   // Whether that edge counts.
   bool Flows(NodeId node, int32_t input) const;
-  // Says that the pop of the stack has had its turn. Once for each that is reached.
+  // Reports that the pop of the stack was visited. Once for each that is reached.
   void Release(const StackLink& stack);
 
  private:
@@ -62,18 +61,18 @@ class GradientSweep {
   };
 
   void AddTerm(const Output& of, NodeId consumer, int32_t input, const Gradient& gradient);
-  // One use less to wait for.
+  // Counts one use as delivered.
   void CountDown(NodeId id) {
     if (--pending_[static_cast<size_t>(region_.IndexOf(id))] == 0) queue_.push_back(id);
   }
   absl::Status Visit(NodeId id);
-  // Adds up what has come for the outputs of `id`, into dys_. Whether there is any.
+  // Sums the gradients of the outputs of `id` into dys_; returns whether there are any.
   bool SumTerms(NodeId id);
-  // The same of one of them.
+  // The same for one output.
   Gradient SumSlot(const Output& output, absl::Span<const Term> terms);
   absl::Status CallRow(NodeId id);
   const GradientRow* FindRow(absl::string_view op) const;
-  // Whether the row of TensorFlow's table is what counts for the node.
+  // Whether the node uses the row of TensorFlow's table.
   bool IsOfTable(NodeId id);
 
   const Graph& graph_;
@@ -87,7 +86,7 @@ class GradientSweep {
   BigVector<Term> terms_;
   int32_t free_term_ = -1;
   BigVector<NodeId> queue_;
-  std::vector<Term> of_node_;  // Of the node whose turn it is, like what follows.
+  std::vector<Term> of_node_;  // Of the visited node, as are the next members.
   std::vector<Gradient> of_slot_, dys_, dxs_;
   HashMap<Output, Gradient> found_;
   HashSet<Output> without_;

@@ -19,8 +19,8 @@ constexpr bool RowsAscend(const GradientRow (&rows)[N]) {
   return true;
 }
 
-// The row of `op`, or null where nothing is known of it. Ops without a function have a row as well, which says what
-// graph/ops/op_traits.txt says of their gradient; its `op` is empty.
+// Returns the row of `op`, or null if it is unknown. Ops without a function also have a row, made from
+// graph/ops/op_traits.txt; its `op` is empty.
 const GradientRow* FindGradientRow(absl::string_view op);
 
 // All families, for tests: the ops with a function, none in two of them.

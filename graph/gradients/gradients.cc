@@ -28,12 +28,12 @@ absl::Status CheckOutputs(const Graph& graph, absl::Span<const Output> outputs, 
   for (const Output& output : outputs) {
     if (!graph.Contains(output.node)) {
       return Error(ErrorCode::kNodeMissing)
-          .Text(absl::StrCat("is to be a ", what, " of a gradient, and the graph does not have it"))
+          .Text(absl::StrCat("a ", what, " of the gradient is not in the graph"))
           .Found(absl::StrCat("id ", output.node.value()));
     }
     if (output.is_control() || output.index >= graph.num_outputs(output.node)) {
       return graph.Locate(output.node, Error(ErrorCode::kInputSlot)
-                                           .Text(absl::StrCat("has no such output, which is to be a ", what))
+                                           .Text(absl::StrCat("has no such output, given as a ", what))
                                            .Found(absl::StrCat("slot ", output.index))
                                            .Expected(absl::StrCat("below ", graph.num_outputs(output.node))));
     }
@@ -74,7 +74,7 @@ absl::Status CheckArguments(const Graph& graph, absl::Span<const Output> ys, abs
   return absl::OkStatus();
 }
 
-// `wanted`, with a number where the graph has nodes of that name or below it. One look at all names.
+// Returns `wanted`, with a number if the graph has nodes of that name or below it. Scans all names once.
 std::string FreePrefix(const Graph& graph, const std::string& wanted) {
   const NodeId taken = graph.Find(wanted);
   bool is_taken = graph.Contains(taken);
@@ -93,7 +93,7 @@ std::string FreePrefix(const Graph& graph, const std::string& wanted) {
   return is_taken || highest > 0 ? absl::StrCat(wanted, "_", highest + 1) : wanted;
 }
 
-// Everything that one call needs, in the order in which it is made.
+// The parts of one call, in the order in which they are made.
 class GradientCall {
  public:
   GradientCall(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs, const GradientOptions& options)
@@ -107,7 +107,7 @@ class GradientCall {
         emitter_(graph, facts_, FreePrefix(graph, options.name), options.colocate,
                  {options.limits.max_nodes, options.stop_poll}) {}
 
-  // Puts the inputs of nodes that had gradients and gave them none into `without`; see GradientSweep::without().
+  // `without` gets GradientSweep::without().
   absl::StatusOr<GradientResult> Run(HashSet<Output>* without) {
     std::unique_ptr<LoopGradients> loops;
     if (region_.has_control_flow()) {
@@ -143,7 +143,7 @@ class GradientCall {
   }
 
  private:
-  // Without y itself where its shape is known: what y is computed by may have effects.
+  // Does not depend on y if its shape is known, as computing y may have effects.
   static Expr Ones(const Expr& y) { return Fill(ShapeOf(y), Number(y, 1)); }
 
   const absl::Span<const Output> ys_, xs_;
@@ -159,13 +159,13 @@ class GradientCall {
 
 namespace {
 
-// What was asked for, in the graph in which it was: calls are still there.
+// The request, in the original graph, which still has its calls.
 struct Asked {
   const Graph& graph;
   absl::Span<const Output> ys, xs, stop;
 };
 
-// Zeros for each x without a gradient that is connected all the same.
+// Adds zeros for each x that is connected but has no gradient.
 absl::Status AddZerosOfCalls(Graph& graph, absl::Span<const Output> xs, const Asked& asked,
                              const HashSet<Output>& without, const GradientOptions& options, GradientResult* result) {
   const auto is_set = [](const Gradient& gradient) { return gradient.is_set(); };
@@ -184,7 +184,7 @@ absl::Status AddZerosOfCalls(Graph& graph, absl::Span<const Output> xs, const As
   return emitter.status();
 }
 
-// Of a graph in which no calls are on the way.
+// For a graph without calls on the way.
 absl::StatusOr<GradientResult> AddGradientsHere(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
                                                 const Asked& asked, const GradientOptions& options) {
   AddedParts added(graph);

@@ -29,42 +29,42 @@ struct GradientOptions {
     kStreaming,  // Adds one after the other: at most two terms are alive.
   };
 
-  // One for each y, of its type and shape: where the gradients begin. Unset ones, or none at all: ones.
+  // The first gradient of each y, of its type and shape. Unset ones, or an empty list: ones.
   std::vector<Output> grad_ys;
-  // Taken for constants: gradients of them are found, none flow further.
+  // Treated as constants: they get gradients, but none flow further.
   std::vector<Output> stop;
   Unconnected unconnected = Unconnected::kNone;
   Aggregation aggregation = Aggregation::kAddN;
-  // Whether the nodes are tied to the place of the forward node they belong to, beside having its device.
+  // Colocates each node with its forward node, besides giving it that node's device.
   bool colocate = false;
-  // The first part of the names of all nodes; a number is added where the graph has such names.
+  // The first part of the names of all nodes; gets a number if the graph has such names.
   std::string name = "gradients";
-  // Rows for this call, searched before the table; also rows of types that nodes state (`_gradient_op_type`). Rows of a
-  // host's own ops stand with its registry: see added_gradients.h.
+  // Rows for this call, searched before the table; also rows of types that nodes state (`_gradient_op_type`). For rows
+  // of a host's own ops see added_gradients.h.
   std::vector<GradientRow> rows;
-  // Gradients of nodes with op types of their own: what a SavedModel says beside its graph
-  // (graph/load/custom_gradients.h). Those that the graph's library registers need not be among them.
+  // Gradients of nodes with op types of their own, from a SavedModel (graph/load/custom_gradients.h). Those that the
+  // graph's library registers need not be listed.
   std::vector<CustomGradient> custom;
-  // Functions whose calls are computed again in the backward pass, so that nothing of their bodies is kept; also those
-  // that have an attr `_recompute_grad`, or are called by nodes that have it. See Note [Own gradients].
+  // Functions whose calls are recomputed in the backward pass, so that nothing of their bodies is kept; in addition to
+  // those with an attr `_recompute_grad`, or called by nodes with it. See Note [Own gradients].
   std::vector<std::string> recompute;
-  // The graph with its gradients keeps max_nodes, what functions add keeps max_expanded_nodes.
+  // max_nodes bounds the graph with its gradients, max_expanded_nodes the nodes that functions add.
   LoadLimits limits;
   StopPoll* stop_poll = nullptr;  // Polled; null: never stops. Its error leaves the graph as before.
-  // How many functions are around the graph. For AddGradients itself.
+  // How many functions the graph is nested in. For AddGradients itself.
   int depth = 0;
 };
 
 struct GradientResult {
-  std::vector<Gradient> xs;  // One for each x; none where it is not connected.
-  std::string name;          // What the names of the added nodes begin with, without the "/".
+  std::vector<Gradient> xs;  // One for each x; none if it is not connected.
+  std::string name;          // The first part of the added nodes' names, without the "/".
   int64_t num_added = 0;
 };
 
-// Adds to `graph` what computes, for each x, the sum over all ys of the gradients grad_y * dy/dx. One sweep from ys to
-// xs, not recursive, in time linear in what lies between them. A y may be an x, or feed other ys; xs may lie between
-// others and ys. On error (no gradient for an op on the way, which the error names) the graph is as before. Where calls
-// of functions lie on the way they are replaced by bodies, and ids of such calls are not valid any more; names are. See
+// Adds to `graph` nodes that compute, for each x, the sum over all ys of grad_y * dy/dx. One sweep from ys to xs, not
+// recursive, in time linear in what lies between them. A y may be an x, or feed other ys; xs may lie between others and
+// ys. On error (no gradient for an op on the way, which the error names) the graph is as before. Where calls of
+// functions lie on the way they are replaced by bodies, and ids of such calls are not valid any more; names are. See
 // Note [Gradients of functions] in function_calls.h. `before`, where it is not null, then takes the graph as it was.
 absl::StatusOr<GradientResult> AddGradients(Graph& graph, absl::Span<const Output> ys, absl::Span<const Output> xs,
                                             const GradientOptions& options = {},

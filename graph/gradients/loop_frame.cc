@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-// Runs with the names and the place of no node.
+// While it lives, added nodes get the names and device of no node.
 class ScopeOf {
  public:
   ScopeOf(GradientEmitter& emitter, const std::string& name) : emitter_(emitter), kept_(emitter.SaveScope()) {
@@ -50,7 +50,7 @@ Output LoopFrame::RecallInParent(const Output& forward) {
 }
 
 void LoopFrame::AddForwardCounter() {
-  // Live when, and in each iteration of an outer loop in which, the loop is entered.
+  // Live if the loop is entered, and in each iteration of an outer loop that enters it.
   NodeId first = forward_.enters[0];
   for (const NodeId enter : forward_.enters) {
     if (!IsInvariant({enter, 0})) {
@@ -61,7 +61,7 @@ void LoopFrame::AddForwardCounter() {
   anchor_ = emitter_.AddNode("Identity", {emitter_.graph().inputs(first)[0]});
   const AttrValue zero(Tensor::Scalar<int32_t>(0)), one(Tensor::Scalar<int32_t>(1));
   const AttrValue type(DType::kInt32);
-  // In a loop: not before the pushes of the last time are done, for which the outer counter has waited.
+  // In a loop: wait for the pushes of the outer loop's previous iteration, through its counter.
   std::vector<NodeId> after = {anchor_};
   if (parent_ != nullptr) after.push_back(parent_->body_);
   const Output start = emitter_.Add("Const", {}, {{"dtype", type}, {"value", zero}}, after);
@@ -79,7 +79,7 @@ Output LoopFrame::Begin(absl::Span<const NodeId> after) {
   AddForwardCounter();
   Output count = RecallInParent(trips_);
   if (!after.empty()) {
-    // Through a ControlTrigger: where those are dead, this is not.
+    // Through a ControlTrigger, which is live even if they are dead.
     const NodeId all = emitter_.AddNode("ControlTrigger", {}, {}, after);
     count = {emitter_.AddNode("Identity", {count}, {}, {all}), 0};
   }
@@ -127,7 +127,7 @@ Output LoopFrame::BringIn(const Output& outside) {
 Output LoopFrame::Source(Output forward) const {
   const Graph& graph = emitter_.graph();
   std::vector<Output> way;
-  // As long as the graph is: a circle of Identities would have been refused.
+  // Bounded by the graph: a cycle of Identities would have been refused.
   for (int32_t i = 0; i < graph.id_limit(); ++i) {
     if (!HandsOn(graph, forward.node)) break;
     const auto known = sources_.find(forward);
@@ -168,9 +168,9 @@ Conditions::List LoopFrame::LocalConditions(const Output& forward) {
   for (const Conditions::Condition& condition : conditions_.Of(forward)) {
     const NodeId predicate = condition.predicate.node;
     if (emitter_.graph().op(predicate).op_class == OpClass::kLoopCond) continue;
-    // A predicate that was added to the forward loop has no frame on record, and is none.
+    // A predicate that was added to the forward loop has no recorded frame: ignore it.
     if (!emitter_.facts().IsForward(condition.predicate)) continue;
-    // What a loop in this one leaves stands here.
+    // The Exit of an inner loop counts as being in this one.
     const int32_t frame = info_.frame(predicate);
     const bool is_exit = emitter_.graph().op(predicate).op_class == OpClass::kExit;
     if ((is_exit ? info_.frames[static_cast<size_t>(frame)].parent : frame) == index_) local.push_back(condition);
@@ -180,7 +180,7 @@ Conditions::List LoopFrame::LocalConditions(const Output& forward) {
 }
 
 Expr LoopFrame::Beside(const Output& forward, const Expr& value) {
-  // What rests on invariants alone would begin iteration after iteration by itself.
+  // Tie it to the iteration: a value of invariants alone would run ahead.
   Expr beside = emitter_.Value({emitter_.AddNode("Identity", {emitter_.Here(value)}, {}, {pivot_}), 0});
   for (const Conditions::Condition& condition : LocalConditions(forward)) {
     if (!emitter_.ok()) return beside;
@@ -206,12 +206,12 @@ Output LoopFrame::RecallByStack(const Output& forward) {
   const Conditions::List& conditions = conditions_.Of(forward);
   const Output loop_cond{forward_.loop_cond, 0};
   const bool is_in_body = std::binary_search(conditions.begin(), conditions.end(), Conditions::Condition{loop_cond, 1});
-  // Before the names change: predicates are values of their own.
+  // Recall predicates before the names change: they have names of their own.
   for (const Conditions::Condition& condition : LocalConditions(forward)) Recall(condition.predicate);
   const ScopeOf scope(emitter_, scope_);
   const Output stack = NewStack(forward);
   const Output handle = EnterForward(stack);
-  // What the head of the loop computes is computed once more than the body runs.
+  // The head of the loop runs once more than its body.
   Output value = forward;
   if (!is_in_body) value = {emitter_.AddGate(forward, loop_cond), 1};
   const NodeId push = emitter_.AddNode("StackPushV2", {handle, value}, {}, {body_});
@@ -222,7 +222,7 @@ Output LoopFrame::RecallByStack(const Output& forward) {
 Output LoopFrame::GiveBack(const Output& stack, const Output& forward) {
   if (!emitter_.ok()) return kNoOutput;
   const Conditions::List local = LocalConditions(forward);
-  // Before the names change: predicates are values of their own.
+  // Recall predicates before the names change: they have names of their own.
   for (const Conditions::Condition& condition : local) Recall(condition.predicate);
   const ScopeOf scope(emitter_, scope_);
   Output back = BringIn(stack);

@@ -16,28 +16,27 @@
 
 namespace sluice {
 
-// The gradient of one loop: a loop that turns as often, through the iterations backwards.
+// The gradient of one loop: a loop of as many iterations, in reverse order.
 //
 // Note [Values of a loop]
-// The gradient of iteration i needs forward values of iteration i. What is the same in all iterations enters the
-// gradient's loop as it entered the forward one (constants, invariants). Anything else goes through a stack: made
-// once a run, one for each value, it gets the value in each iteration of the forward loop and gives it back in
-// each of the gradient's. A counter in the forward loop says how often that turned; the gradient's counts down from
-// there. Pushes of one iteration come before those of the next, as the forward counter waits for them; pops likewise,
-// through the gradient's counter. A value that is dead in some iterations is pushed only where it is live, and popped
-// only there: the handle goes through the same Switches. Its predicates are recalled like other values.
-// A loop in a loop has the same stacks each time: its counter starts when the outer one's next iteration does, which
-// waits for the outer push of how often it turned; backwards the outer loop waits for its counter's end.
+// The gradient of iteration i needs forward values of iteration i. Constants and invariants enter the gradient's loop
+// as they entered the forward one. Any other value has a stack, made once a run: the forward loop pushes the value in
+// each iteration, and the gradient's loop pops it. A counter in the forward loop counts its iterations; the gradient's
+// counts down from there. Pushes of one iteration come before those of the next, as the forward counter waits for them;
+// pops likewise, through the gradient's counter. A value that is dead in some iterations is pushed and popped only in
+// the others: the handle goes through the same Switches. Its predicates are recalled like other values. A nested loop
+// uses the same stacks each time it runs: its counter starts with the outer loop's iteration, which waits for the push
+// of the last count; backwards, the outer loop waits for the end of its counter.
 //
 // Borrows all it is made of. Not thread-safe.
 class LoopFrame : public GradientFrame {
  public:
-  // `parent` is the gradient of the loop around this one, null where there is none.
+  // `parent`: the gradient of the enclosing loop, or null.
   LoopFrame(const StaticFrame& forward, int32_t index, const ControlFlowInfo& info, LoopFrame* parent,
             Conditions& conditions, GradientEmitter& emitter);
 
-  // Makes the loop: its counters, and its LoopCond. Called once, before all others. It begins when the nodes `after`,
-  // of the frame around it, are done, dead or not. Gives how often it turns, in that frame.
+  // Makes the loop's counters and its LoopCond. Call it first, once. The loop begins when the nodes `after`, of the
+  // enclosing frame, are done, dead or not. Returns the number of iterations, in that frame.
   Output Begin(absl::Span<const NodeId> after);
   Output Recall(const Output& forward) override;
   Output BringIn(const Output& outside) override;
@@ -45,22 +44,21 @@ class LoopFrame : public GradientFrame {
   Output ForwardOf(const Output& here) const override;
   bool IsAtHand(const Output& forward) const override;
 
-  // A value that goes round: the Merge it enters by, which has no other input yet, and what it is in the iteration.
+  // A loop variable: the Merge that it enters by, which has no other input yet, and its value in the iteration.
   struct Variable {
-    Output merge, value, leaves;  // `leaves`: what it is after the last iteration, in the loop.
+    Output merge, value, leaves;  // `leaves`: its value after the last iteration, in the loop.
   };
   Variable AddVariable(const Output& start);
-  // Closes the circle: what the variable is in the next iteration. Gives what it is after the last one, outside.
+  // Sets the variable's value in the next iteration. Returns its value after the last one, outside.
   Output Close(const Variable& variable, const Output& next);
-  // Brings a value of the gradient of the loop around this one in, for all iterations.
+  // Brings in a value from the gradient of the enclosing loop, for all iterations.
   Output Enter(const Output& outside);
 
-  // Keeps what the value is in each iteration in which it is live. Gives the stack, which stands outside of all loops.
+  // Keeps the value of each iteration in which it is live. Returns the stack, which is outside of all loops.
   Output Keep(const Output& value);
-  // What a loop that went through the same iterations in the other direction has kept, in the iterations in which the
-  // forward value is live.
+  // Returns the values that a loop in the other direction has kept, in the iterations in which `forward` is live.
   Output GiveBack(const Output& stack, const Output& forward);
-  // A node of the frame around this one that is done when all iterations are.
+  // Returns a node of the enclosing frame that is done when all iterations are.
   NodeId End();
 
   LoopFrame* parent() const { return parent_; }
@@ -76,18 +74,18 @@ class LoopFrame : public GradientFrame {
   // In the frame around the forward loop.
   void AddForwardCounter();
   Output RecallInParent(const Output& forward);
-  // What stands for `forward` where that only hands something on, or is the head of the loop.
+  // Follows `forward` to its source if it only passes a value on or is in the head of the loop.
   Output Source(Output forward) const;
-  // Whether it is the same in all iterations, and Enters as such.
+  // Whether it is the same in all iterations, entering as a constant.
   bool IsInvariant(const Output& forward) const;
   Output RecallInvariant(const Output& forward);
-  // A value that stands outside of all loops, in each iteration of the forward loop.
+  // Brings a value from outside of all loops into each iteration of the forward loop.
   Output EnterForward(const Output& outside);
   Output RecallByStack(const Output& forward);
-  // Of values like this one.
+  // Makes a stack for values of this type.
   Output NewStack(const Output& value);
   void AddControl(NodeId node, NodeId after);
-  // The conditions that change from iteration to iteration: those of predicates of this loop.
+  // Returns the conditions that change between iterations: those of predicates of this loop.
   Conditions::List LocalConditions(const Output& forward);
 
   const StaticFrame& forward_;
@@ -98,8 +96,8 @@ class LoopFrame : public GradientFrame {
   GradientEmitter& emitter_;
   const std::string scope_;  // Of the names of nodes.
   const std::string name_;   // Of the frame of the gradient.
-  // Of the forward loop: something that is live when the loop is entered, the iteration of the body, how often that
-  // ran.
+  // Of the forward loop: a node that is live when the loop is entered, one of each iteration of the body, and its
+  // counter.
   NodeId anchor_, body_, sync_;
   Output trips_ = kNoOutput;
   // Of the gradient.
@@ -107,7 +105,7 @@ class LoopFrame : public GradientFrame {
   Variable counter_;
   NodeId pivot_, back_sync_, end_;
   HashMap<Output, Output> recalled_, entered_, brought_, forward_of_;
-  mutable HashMap<Output, Output> sources_;  // What Source has found on the way.
+  mutable HashMap<Output, Output> sources_;  // Results of Source.
 };
 
 }  // namespace sluice

@@ -317,8 +317,8 @@ absl::Status LoopGradients::Begin(int32_t frame, GradientSweep& sweep) {
   if (has_any) SLUICE_RETURN_IF_ERROR(MakeFrame(frame));
   for (Variable& variable : loop.variables) {
     Gradient dy;
-    // Also where the body replaces the variable by what has no gradient, so that only its Enter has one: what the body
-    // reads counts, and what leaves the loop counts if the loop does not turn at all.
+    // Even if the body replaces the variable by a value without gradient: reads in the body count, and an Exit counts
+    // if the loop has no iteration.
     if (has_any) {
       emitter_.BeginNode(variable.merge);
       emitter_.SetFrame(loop.frame->parent());

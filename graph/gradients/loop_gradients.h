@@ -4,21 +4,22 @@
 // Note [Gradients of loops]
 // A loop of the forward graph (Enter, Merge, Switch, NextIteration, Exit, see Note [Static frames]) gets a loop of
 // gradients, in which each variable of the loop that has a gradient is a variable, too:
-//   1. The gradients of all Exits have come. If one is there, the others begin with zeros, and the loop begins: each
-//      gradient enters it, and what it is in an iteration flows to the input of the forward NextIteration.
+//   1. When the gradients of all Exits have come, and there is at least one, the others start as zeros and the loop
+//      begins: each gradient enters it, and in each iteration flows to the input of the forward NextIteration.
 //   2. The gradients of the body are those of any graph; forward values are recalled (Note [Values of a loop]).
-//   3. What has come for the value that the forward Switch hands to the body is the variable's gradient in the next
-//      iteration of the gradient, that is the one before. What it is after the last one flows on to the Enter's input.
+//   3. The gradient of the value that the forward Switch passes to the body is the variable's gradient in the next
+//      iteration of the gradient (the previous one of the forward loop). After the last one it flows to the Enter's
+//      input.
 //   4. An invariant of the forward loop (a constant Enter) has a gradient in each iteration: these add up in a
 //   variable.
-// An Exit that nothing between xs and ys reads has the gradient zero; loops in loops need no rule of their own.
+// An Exit that nothing between xs and ys reads has the gradient zero; nested loops need no rule of their own.
 //
 // Note [Gradients of stacks]
-// A loop of gradients reads forward values from stacks, so its own gradient flows through these: what comes for a pop
-// belongs to the push that the popped value is from. Pops go through the iterations backwards, their gradients again
-// forwards, and the gradients of the pushes backwards: a second stack has the gradients in the right order. For that
-// the loop of gradients of the pushes begins when that of the pops has ended. So there are gradients of any order, of
-// loops that TensorFlow has differentiated, too. Both loops must run under the same conditions.
+// A loop of gradients reads forward values from stacks, so its own gradient flows through these: the gradient of a pop
+// belongs to the push of the popped value. Pops run through the iterations backwards, their gradients forwards, and the
+// gradients of the pushes backwards: a second stack has the gradients in the right order. For that the loop of
+// gradients of the pushes begins when that of the pops has ended. This gives gradients of any order, even of loops that
+// TensorFlow has differentiated. Both loops must run under the same conditions.
 
 #include <cstdint>
 #include <memory>
@@ -47,35 +48,35 @@ class GradientSweep;
 // The loops and conditionals of one sweep. Borrows all it is made of. Not thread-safe.
 class LoopGradients {
  public:
-  // Fails where the frames of the graph do not nest, or nest deeper than `limits` allow.
+  // Fails if the frames of the graph do not nest, or nest deeper than `limits` allow.
   static absl::StatusOr<std::unique_ptr<LoopGradients>> Make(const GradientRegion& region, GradientEmitter& emitter,
                                                              const LoadLimits& limits);
 
-  // OK when none of `outputs` stands in a loop.
+  // Returns an error if some of `outputs` are in a loop.
   absl::Status CheckOutside(absl::Span<const Output> outputs, absl::string_view what) const;
-  // The gradient of the loop in which the outputs of a node stand; null: in none.
+  // Returns the gradient of the loop that a node's outputs are in; null: none.
   GradientFrame* FrameOfOutputs(NodeId id) const;
-  // Whether the node is part of what makes a loop one: Enter, Exit, NextIteration, and the Merge and Switch of a
-  // variable. Or of a stack of loops: its push or pop.
+  // Whether the node is part of a loop's mechanism: Enter, Exit, NextIteration, the Merge and Switch of a variable, or
+  // the push or pop of a stack.
   bool IsPart(NodeId id) const;
-  // Whether the gradients of the node's outputs are sums of what its readers give, as with nodes that are no part: of
-  // the Merge of a variable, its NextIteration and its Enter they are what goes round.
+  // Whether the gradients of the node's outputs are sums over its readers, as for nodes that are not parts. Not for a
+  // variable's Merge, NextIteration and Enter: theirs are the loop variable of the gradient.
   bool IsRead(NodeId id) const;
   // Whether `consumer` may have a gradient for what it reads of `id`: of the Merge of a variable only its Switch.
   bool MayRead(NodeId consumer, NodeId id) const;
-  // The turn of such a node.
+  // Visits such a node.
   absl::Status Visit(NodeId id, absl::Span<const Gradient> dys, GradientSweep& sweep);
 
  private:
   struct Variable {
     NodeId merge, gate;         // Forward.
-    std::vector<NodeId> exits;  // Reached ones: files have one, and what gradients read of the end has its own.
+    std::vector<NodeId> exits;  // Reached ones: one from the file, and others that gradients read the last value by.
     int32_t back = -1;          // The input of the Merge that the NextIteration feeds.
     LoopFrame::Variable grad;   // Once the loop has begun with a gradient.
   };
   struct Loop {
     std::vector<NodeId> exits;  // Reached ones.
-    // What it begins after: these, the loop around it, and pops of what is pushed here or in a loop in it.
+    // How many of these, the enclosing loop, and the pops of values pushed here or in an inner loop it still waits for.
     size_t num_waiting = 0;
     HashMap<NodeId, Gradient> exit_dys;
     bool has_stacked = false;  // A gradient came for something that was pushed here, or in a loop in it.
@@ -84,8 +85,7 @@ class LoopGradients {
     std::vector<int32_t> readers;        // Loops whose gradients keep some for what is pushed in this one.
     std::unique_ptr<LoopFrame> frame;    // Once it has begun with a gradient.
   };
-  // A stack whose pop is reached. Where the push's loop and the pop's are loops in one frame, or stand in such loops:
-  // these; else -1.
+  // A stack whose pop is reached. The loops, in one frame, that contain its push and its pop; else -1.
   struct Stack {
     StackLink link;
     int32_t push_loop = -1, pop_loop = -1;
@@ -110,15 +110,15 @@ class LoopGradients {
   absl::Status VisitExit(NodeId id, const Gradient& dy, GradientSweep& sweep);
   absl::Status VisitPop(Stack& stack, const Gradient& dy, GradientSweep& sweep);
   absl::Status VisitPush(Stack& stack, const Gradient& dy, GradientSweep& sweep);
-  // One thing less that the loop waits for: begins it when that was the last, and then those in it.
+  // Counts one event that the loop waits for; after the last, begins the loop, then those in it.
   absl::Status Arrive(int32_t frame, GradientSweep& sweep);
   absl::Status Begin(int32_t frame, GradientSweep& sweep);
   absl::Status MakeFrame(int32_t frame);
   absl::Status VisitGate(NodeId id, absl::Span<const Gradient> dys, GradientSweep& sweep);
   absl::Status VisitInvariant(NodeId id, const Gradient& dy, GradientSweep& sweep);
-  // Where the variable's gradient begins: what has come for its Exits, or zeros.
+  // Returns the first value of the variable's gradient: the sum for its Exits, or zeros.
   Expr StartOf(const Loop& loop, const Variable& variable);
-  // The value an Exit of the variable has or would have, outside of the forward loop.
+  // Returns the variable's last value, outside of the forward loop, from an Exit or a new one.
   Output LastValue(const Variable& variable);
 
   const GradientRegion& region_;

@@ -35,7 +35,7 @@ absl::StatusOr<std::string> FindUnrepeatable(const Graph& body) {
   return std::string();
 }
 
-// A call of `function`; with an op of TensorFlow's that may have effects where the function has some.
+// Calls `function`, by TensorFlow's stateful op if the function has effects.
 Expr CallFunction(GradientContext& c, const FunctionDefinition& function, const BoundAttrs& attrs, const Exprs& inputs,
                   const std::vector<DType>& result_types) {
   std::vector<std::pair<std::string, AttrValue>> bound(attrs.begin(), attrs.end());
@@ -107,7 +107,7 @@ Expr DyOrValue(GradientContext& c, int i) {
   return c.HasDy(i) || has_zeros ? c.dy(i) : c.Output(i);
 }
 
-// That the types of what is handed to `function` and of what it gives are those of its signature.
+// Checks the types of the arguments and results against the signature of `function`.
 absl::Status CheckCall(const GradientContext& c, const BoundFunction& function, const Exprs& inputs, size_t results) {
   const std::vector<DType>& types = function.signature.inputs;
   bool fits = types.size() == inputs.size();
@@ -267,9 +267,9 @@ absl::StatusOr<const BodyGradient*> OwnGradients::GradientOf(const GradientConte
                           InstantiateFunction(graph_.library(), graph_.ops(), function, instantiation));
   SLUICE_ASSIGN_OR_RETURN(const std::string unrepeatable, FindUnrepeatable(forward.graph));
   if (!unrepeatable.empty()) {
-    return c.Refuse(absl::StrCat("'", PrintableName(function.name()), "' is to be computed again for it, but '",
+    return c.Refuse(absl::StrCat("'", PrintableName(function.name()), "' would be computed again for it, but '",
                                  PrintableName(unrepeatable),
-                                 "' in there has effects, or gives something else the second time"));
+                                 "' in there has effects, or may give other results the second time"));
   }
   spec.name = absl::StrCat("gradient_of_", function.name());
   SLUICE_ASSIGN_OR_RETURN(BodyGradient made,

@@ -2,16 +2,15 @@
 #define SLUICE_GRAPH_GRADIENTS_OWN_GRADIENTS_H_
 
 // Note [Own gradients]
-// Some nodes have gradients of their own, whatever the row of their op says:
-//   1. A node that states `_gradient_op_type` (an IdentityN around what tf.custom_gradient gave, or any op under a
+// Some nodes have gradients of their own, which override the row of their op:
+//   1. A node with `_gradient_op_type` (an IdentityN around the results of tf.custom_gradient, or any op under a
 //      gradient_override_map): the function that the library registers for that type, or GradientOptions::custom, or
-//      the row of that name. It is an error where there is none of these; TensorFlow's error too.
+//      the row of that name. Without any of these it is an error, as in TensorFlow.
 //   2. A call of a function for which the library states a gradient (GradientDef): that function, called with the
 //      arguments and the gradients of the results.
 //   3. A call that is computed again: its gradient function (Note [Gradient functions]), which waits for the gradients
-//      of the results. What is kept is the call's arguments. Variables are read again, and must not change between; ops
-//      that answer something else the second time, or have effects, are refused. Stateless random ops are not among
-//      those.
+//      of the results. Only the call's arguments are kept. Variables are read again, and must not change in between;
+//      ops whose results differ the second time, or that have effects, are refused (stateless random ops are not).
 // The types that calls state are TensorFlow's own book-keeping and mean nothing here. Calls of 2 and 3 stay calls where
 // others are replaced by bodies (Note [Gradients of functions]).
 
@@ -29,15 +28,14 @@
 
 namespace sluice {
 
-// Which nodes of a graph have gradients of their own, and what these are. Borrows the graph, which may grow, and the
-// options. Not thread-safe.
+// The own gradients of nodes of a graph. Borrows the graph, which may grow, and the options. Not thread-safe.
 class OwnGradients {
  public:
   OwnGradients(const Graph& graph, const GradientOptions& options);
 
-  // Whether the row of its op is not what counts.
+  // Whether the node has a gradient of its own.
   bool Has(NodeId id) { return KindOf(id) != Kind::kNone; }
-  // Whether gradients take values of bodies that the bodies' results do not need.
+  // Whether gradients use values of bodies that the bodies' results do not depend on.
   bool TakeValuesOfBodies() const;
   // Sets the gradients of the inputs. REQUIRES: Has(c.node()).
   absl::Status Call(GradientContext& c);
@@ -46,13 +44,13 @@ class OwnGradients {
   enum class Kind : uint8_t { kNone, kOfType, kStated, kRecomputed };
 
   Kind KindOf(NodeId id);
-  // What the node states, where it counts; else empty.
+  // The node's `_gradient_op_type` if it applies; else empty.
   absl::string_view TypeOf(NodeId id);
   absl::Status CallOfType(GradientContext& c, absl::string_view type);
   absl::Status CallRegistered(GradientContext& c, const CustomGradient& gradient);
   absl::Status CallStated(GradientContext& c);
   absl::Status CallRecomputed(GradientContext& c);
-  // What the library alone says of the type; an error where that is not enough.
+  // Finds the gradient of the type in the library; an error if it is incomplete.
   absl::StatusOr<CustomGradient> FromLibrary(const GradientContext& c, absl::string_view type) const;
   absl::StatusOr<const BodyGradient*> GradientOf(const GradientContext& c, const BoundFunction& function);
 

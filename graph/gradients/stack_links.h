@@ -6,14 +6,14 @@
 
 namespace sluice {
 
-// A stack that is filled in one place and emptied in one: what the pop gives, the push has taken.
+// A stack with one push and one pop: the pop returns what the push has taken.
 struct StackLink {
   NodeId push, pop;
 };
 
-// The stacks of a graph of which that can be said, by their pops: as gradients of loops make them (Note [Values of a
-// loop] in loop_frame.h), TensorFlow's included. A stack whose handle goes where nothing tells what becomes of it (a
-// call, a Merge, a loop's variable) is none of them. An immutable value.
+// The stacks of a graph known to be such, by their pops: those of gradients of loops (Note [Values of a loop] in
+// loop_frame.h), TensorFlow's included. Not stacks whose handle cannot be followed (into a call, a Merge, a loop's
+// variable). An immutable value.
 class StackLinks {
  public:
   // Linear.

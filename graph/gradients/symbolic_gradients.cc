@@ -59,7 +59,7 @@ class Expander {
   absl::StatusOr<AttrValue> CalleeOf(NodeId id) {
     SLUICE_ASSIGN_OR_RETURN(const AttrView attr, graph_.GetAttr(id, "f"));
     SLUICE_ASSIGN_OR_RETURN(const FuncView f, attr.AsFunc());
-    if (f.name == kOp) return Error(ErrorCode::kUnsupported).Text("is to be the gradient of a SymbolicGradient");
+    if (f.name == kOp) return Error(ErrorCode::kUnsupported).Text("cannot be the gradient of a SymbolicGradient");
     const absl::string_view stated = graph_.library().FindGradient(f.name);
     if (!stated.empty()) {
       std::vector<std::pair<std::string, AttrValue>> attrs;
@@ -102,7 +102,7 @@ class Expander {
     const OpSchema* const op = graph_.ops()->Find(f.name);
     if (op == nullptr) {
       return Error(ErrorCode::kFunctionUnknown)
-          .Text(absl::StrCat("is to be the gradient of '", PrintableName(f.name), "', which is no function and no op"));
+          .Text(absl::StrCat("names '", PrintableName(f.name), "', which is neither a function nor an op"));
     }
     BoundAttrs attrs;
     for (const NamedAttr& attr : given) {
@@ -111,7 +111,7 @@ class Expander {
     return GraphOfOp(graph_, *op, attrs, options_.limits);
   }
 
-  // That the node takes what f takes and gives, and gives as much as f takes.
+  // Checks that the node takes f's arguments and results, and gives as many outputs as f has arguments.
   static absl::Status CheckTypes(const FuncView& f, const Signature& of_f, const Signature& of_node) {
     std::vector<DType> wanted = of_f.inputs;
     wanted.insert(wanted.end(), of_f.outputs.begin(), of_f.outputs.end());
@@ -158,7 +158,7 @@ namespace {
 
 // ExpandSymbolicGradients of all nodes. Those among the roots of `parts`, which may be null, are found again by name.
 absl::Status ExpandAll(Graph& graph, const LoadLimits& limits, InlinedParts* parts) {
-  std::vector<std::pair<size_t, std::string>> renewed;  // Of roots: their places and names.
+  std::vector<std::pair<size_t, std::string>> renewed;  // Roots: places and names.
   for (size_t i = 0; parts != nullptr && i < parts->roots.size(); ++i) {
     const NodeId id = parts->roots[i];
     if (graph.Contains(id) && graph.Is(id, kOp)) renewed.emplace_back(i, graph.name(id));
@@ -175,7 +175,7 @@ absl::Status ExpandAll(Graph& graph, const LoadLimits& limits, InlinedParts* par
 absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineOptions& options) {
   SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.limits, options.parts));
   SLUICE_ASSIGN_OR_RETURN(InlineReport report, InlineFunctionCalls(graph, options));
-  // Functions do not call themselves, so this ends; graphs that nobody checked end at the bound.
+  // Functions do not call themselves, so this ends; the bound is for unchecked graphs.
   for (int depth = 0; HasSymbolicGradients(graph); ++depth) {
     if (depth > options.limits.max_call_depth) {
       return Error(ErrorCode::kLimitCallDepth)
@@ -186,7 +186,7 @@ absl::StatusOr<InlineReport> InlineCallsAndGradients(Graph& graph, const InlineO
     SLUICE_RETURN_IF_ERROR(ExpandAll(graph, options.limits, options.parts));
     SLUICE_ASSIGN_OR_RETURN(const InlineReport more, InlineFunctionCalls(graph, options));
     report.calls += more.calls;
-    report.calls_left = more.calls_left;  // Those from before were met again.
+    report.calls_left = more.calls_left;  // Counts those from before again.
     report.conditionals += more.conditionals;
     report.loops += more.loops;
     report.nodes_added += more.nodes_added;

@@ -14,13 +14,13 @@ namespace sluice {
 // Note [Symbolic gradients]
 // A SymbolicGradient node takes the arguments of f and one gradient for each result of f, and gives the gradients of
 // the arguments. f is a function, or an op; the function that the library states for it (GradientDef) is called, else
-// its gradient function is made (Note [Gradient functions]). As in TensorFlow, what has no gradient gives zeros, those
-// of handles have the type that the node states, and the body of f is computed again, effects included. Beyond
-// TensorFlow, every op of the table may stand in f.
+// its gradient function is made (Note [Gradient functions]). As in TensorFlow, missing gradients are zeros, those of
+// handles have the node's type, and the body of f is computed again, effects included. Beyond TensorFlow, f may contain
+// every op of the table.
 
-// Puts a PartitionedCall of its name in the place of each SymbolicGradient node for which `wants` is true. How many
-// there were. Errors name the node: kAttrMissing, kFunctionUnknown, kFunctionArity, kUnsupported (f is
-// SymbolicGradient, or an op in it has no gradient); those of `limits`, which the gradient functions keep.
+// Replaces each SymbolicGradient node for which `wants` is true by a PartitionedCall of its name. Returns their number.
+// Errors name the node: kAttrMissing, kFunctionUnknown, kFunctionArity, kUnsupported (f is SymbolicGradient, or an op
+// in it has no gradient); those of `limits`, which the gradient functions keep.
 absl::StatusOr<int64_t> ExpandSymbolicGradients(Graph& graph, absl::FunctionRef<bool(NodeId id)> wants,
                                                 const LoadLimits& limits);
 

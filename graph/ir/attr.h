@@ -6,7 +6,7 @@
 // Note [Encoded attrs]
 // An attr of a graph is a slice of the file it came from (or of the graph's arena) and is decoded when it is read.
 // A million-node file so costs no attr objects; exporting writes the slice back with whatever it held, unknown fields
-// included; defaults of the op table are slices of the same kind. Asking costs a few nanoseconds: kernels ask once,
+// included; defaults of the op table are slices of the same kind. Reading costs a few nanoseconds: kernels read once,
 // when they are made.
 
 #include <cstdint>
@@ -63,8 +63,8 @@ class AttrView {
   absl::StatusOr<int64_t> AsInt() const;
   absl::StatusOr<float> AsFloat() const;
   absl::StatusOr<bool> AsBool() const;
-  absl::StatusOr<DType> AsType() const;          // kInvalid for a number that is no dtype.
-  absl::StatusOr<int64_t> AsTypeNumber() const;  // The number as it stands.
+  absl::StatusOr<DType> AsType() const;          // kInvalid for a number that is not a dtype.
+  absl::StatusOr<int64_t> AsTypeNumber() const;  // The number itself.
   absl::StatusOr<PartialShape> AsShape() const;
   absl::StatusOr<absl::string_view> AsTensorBytes() const;  // An encoded TensorProto; see tensor_proto.h.
   absl::StatusOr<absl::string_view> AsPlaceholder() const;

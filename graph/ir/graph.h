@@ -49,7 +49,7 @@ struct GraphVersions {
 // The version of the graph format that we read and write: that of TensorFlow 2.19.
 inline constexpr int32_t kGraphVersion = 2129;
 
-// What a new node is. Views and spans are copied by AddNode.
+// A new node. AddNode copies views and spans.
 struct NodeSpec {
   absl::string_view name;
   absl::string_view op;
@@ -57,11 +57,11 @@ struct NodeSpec {
   std::vector<NodeId> controls;
   std::vector<std::pair<std::string, AttrValue>> attrs;
   absl::string_view device;
-  // Of a node that stands in a file (in a function's body): its NodeDef there, for Graph::Locate.
+  // The NodeDef of a node from a file (in a function's body), for Graph::Locate.
   absl::string_view source = {};
   // More attrs, whose bytes are not copied. For constants of function bodies.
   std::vector<NamedAttr> kept_attrs = {};
-  // Keeps the bytes of `source` and `kept_attrs` alive, and is kept by the graph. Null: they outlive the graph.
+  // Keeps the bytes of `source` and `kept_attrs` alive; the graph keeps it. Null: they outlive the graph.
   std::shared_ptr<const void> source_owner = nullptr;
 };
 
@@ -72,7 +72,7 @@ struct NodeSpec {
 // any thread; changes need exclusive access.
 class Graph {
  public:
-  // `ops` says which ops exist; functions of library() shadow it.
+  // `ops` has the known ops; functions of library() shadow it.
   explicit Graph(std::shared_ptr<const OpRegistry> ops);
   Graph(const Graph&) = default;
   Graph(Graph&&) noexcept = default;
@@ -92,7 +92,7 @@ class Graph {
 
   absl::string_view name(NodeId id) const { return {rec(id).name, rec(id).name_size}; }
   const OpSchema& op(NodeId id) const { return *rec(id).op; }
-  // Empty for a removed node, whose op and types nothing else may ask for.
+  // Empty for a removed node, whose op and types must not be read.
   absl::string_view op_name(NodeId id) const {
     const OpSchema* const schema = rec(id).op;
     return schema != nullptr ? absl::string_view(schema->name) : absl::string_view();
@@ -146,19 +146,19 @@ class Graph {
 
   // --- Changes -------------------------------------------------------------------------------------------------
   // On error the graph is as before. A node that is not in the graph (removed, or an id of another graph) is
-  // kNodeMissing, as node to change and as predecessor; but as open inputs may be set later, AddNode and SetInputs take
-  // controls by removed nodes, which rewrites replace at their end.
+  // kNodeMissing, both as node to change and as predecessor; except that AddNode and SetInputs accept control edges
+  // from removed nodes, which rewrites replace at their end.
 
   // Checks all rules of import: name, op, attrs, arity, types.
   absl::StatusOr<NodeId> AddNode(const NodeSpec& spec);
-  // Unlinks it as a consumer; no-op when it is not there. The change is complete when no input refers to it any more:
-  // what still does then is reported by CheckRunnable (runnable_check.h).
+  // Unlinks it as a consumer; no-op when it is not there. Replace all inputs that refer to it; CheckRunnable
+  // (runnable_check.h) reports those left.
   void RemoveNode(NodeId id);
   // Re-points data input `i`. INVALID_ARGUMENT when types do not fit.
   absl::Status SetInput(NodeId id, int32_t i, Output source);
   // Adds a control edge unless it is there. Amortised constant time.
   absl::Status AddControl(NodeId id, NodeId predecessor);
-  // These two do nothing where there is no such node or edge.
+  // These two do nothing without such a node or edge.
   void RemoveControl(NodeId id, NodeId predecessor);
   void RemoveAllControls(NodeId id);
   // Replaces inputs and controls as a whole (types as in SetInput).
@@ -169,7 +169,7 @@ class Graph {
   // inputs that are set, and the consumers of its outputs. Linear in the graph where types of outputs change, else in
   // the node.
   absl::Status SetAttr(NodeId id, absl::string_view name, const AttrValue& value);
-  // Removes an attr, so that the op's default holds; the same checks. OK when the node does not state it.
+  // Removes an attr, so that the op's default holds; the same checks. OK if the node does not have it.
   absl::Status RemoveAttr(NodeId id, absl::string_view name);
   // ALREADY_EXISTS-like kNodeDuplicate when taken.
   absl::Status Rename(NodeId id, absl::string_view name);
@@ -184,7 +184,7 @@ class Graph {
   const std::shared_ptr<const OpRegistry>& ops() const { return ops_; }
   // The schema that `op` has here (function or registry), or null.
   const OpSchema* FindOp(absl::string_view op) const;
-  // The signatures of nodes: for rewrites that need those of nodes that they are about to add. Thread-safe.
+  // The signatures of nodes, for rewrites that need those of nodes before adding them. Thread-safe.
   SignatureCache& signature_cache() const { return *signatures_; }
   // Unknown fields of the GraphDef message, written back on export.
   const std::string& unknown_fields() const { return unknown_fields_; }
@@ -196,13 +196,13 @@ class Graph {
   absl::string_view source_bytes(NodeId id) const {
     return rec(id).source_index < 0 ? absl::string_view() : absl::string_view(rec(id).source, rec(id).source_size);
   }
-  // What keeps `bytes`, part of an imported file (an attr's value), alive. Null: they are of no file, or the caller of
-  // the import keeps the file.
+  // The owner of `bytes`, part of an imported file (an attr's value). Null: they are not of a file, or the importing
+  // caller keeps the file.
   std::shared_ptr<const void> SourceOwner(absl::string_view bytes) const;
   // An error about this node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;
-  // The files that nodes and functions of the graph came from, in the order of the imports. Added to where the graph is
-  // made of a part of such a file, as a function's body is.
+  // The files that nodes and functions of the graph came from, in the order of the imports. Appendable, for a graph
+  // made from a part of such a file, as a function's body.
   absl::Span<const std::shared_ptr<const SourceFile>> source_files() const { return source_files_; }
   void AddSourceFiles(absl::Span<const std::shared_ptr<const SourceFile>> files) {
     source_files_.insert(source_files_.end(), files.begin(), files.end());
@@ -232,9 +232,9 @@ class Graph {
     uint32_t num_attrs = 0;
     int32_t source_index = -1;
   };
-  // What checks the nodes that AddNode adds; see graph_changes.cc.
+  // Checks the nodes that AddNode adds; see graph_changes.cc.
   class AddedNodeChecker;
-  // A cache that copies of the graph start without.
+  // A cache that is not copied with the graph.
   template <typename T>
   class Uncopied {
    public:
@@ -248,7 +248,7 @@ class Graph {
     std::shared_ptr<T>& get() { return kept_; }
 
    private:
-    std::shared_ptr<T> kept_;  // Shared by nobody; T need not be complete here.
+    std::shared_ptr<T> kept_;  // Not shared; a shared_ptr so that T may be incomplete.
   };
   // Imported bytes, and what keeps them alive.
   struct Source {
@@ -276,7 +276,7 @@ class Graph {
   bool IsGoodEdge(const Output& source, DType wanted) const;
   // The schema of `op`, and its signature under `attrs`; errors know neither node nor op.
   absl::Status CheckAdded(absl::string_view op, absl::Span<const NamedAttr> attrs, Record* record);
-  // The error of the first edge of `spec` that is not good, of a node that would have `record`.
+  // The error of the first bad edge of `spec` for a node with `record`.
   absl::Status EdgeErrorOf(const NodeSpec& spec, const Record& record);
   absl::Status CheckContains(NodeId id) const;
   absl::Status CheckControls(absl::Span<const NodeId> controls) const;
@@ -303,12 +303,12 @@ class Graph {
   BigVector<AttrRecord> attrs_;
   NameTable names_;
   std::vector<absl::string_view> symbols_;
-  NameTable symbol_ids_;  // Not Abseil's, which breaks when there is no memory to grow: this outlives such a change.
+  NameTable symbol_ids_;  // Not Abseil's, which breaks if growing throws: this survives that.
   std::vector<absl::string_view> devices_;
   NameTable device_ids_;  // The same.
   StringArena arena_;
   std::vector<Source> sources_;                                  // Keeps imported bytes alive.
-  std::vector<std::shared_ptr<const SourceFile>> source_files_;  // What was imported, in order.
+  std::vector<std::shared_ptr<const SourceFile>> source_files_;  // In order of import.
   HashMap<const void*, std::shared_ptr<const void>> owners_;     // NodeSpec::source_owner, by address.
   // Control predecessors of nodes with many, made by AddControl; dropped when other changes outdate them.
   HashMap<int32_t, HashSet<int32_t>> many_controls_;

@@ -8,8 +8,7 @@
 
 namespace sluice {
 
-// The properties of a node of a graph, which must outlive this and not change meanwhile. Holds nothing: made where they
-// are needed.
+// The properties of a node of a graph, which must outlive this and not change meanwhile. A view: cheap to make.
 class GraphNode final : public NodeProperties {
  public:
   // REQUIRES: graph.Contains(id).

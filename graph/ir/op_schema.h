@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_IR_OP_SCHEMA_H_
 #define SLUICE_GRAPH_IR_OP_SCHEMA_H_
 
-// What an op takes, gives and can be told: the facts of an OpDef message, without protobuf.
+// The inputs, outputs and attrs of an op: the facts of an OpDef message, without protobuf.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// What values an attr may take. The list types are the element's number plus 16.
+// The type of an attr's value. The list types are the element's number plus 16.
 enum class AttrType : uint8_t {
   kInvalid = 0,
   kString = 1,
@@ -59,7 +59,7 @@ struct ArgSpec {
   std::string type_list_attr;
   bool is_ref = false;
 
-  // Whether it may stand for other than one tensor.
+  // Whether it may be any number of tensors.
   bool is_list() const { return !number_attr.empty() || !type_list_attr.empty(); }
 };
 
@@ -70,7 +70,7 @@ struct AttrSpec {
   std::string default_value;  // The bytes of an AttrValue message. See Note [Encoded attrs] in attr.h.
   bool has_minimum = false;
   int64_t minimum = 0;  // Of an int; for lists, of their length.
-  // What the value (or each element) must be one of; no constraint when empty.
+  // Allowed values (of each element); empty: no constraint.
   std::vector<DType> allowed_types;
   std::vector<std::string> allowed_strings;
 };
@@ -93,12 +93,12 @@ struct OpSchema {
   int32_t deprecated_at = 0;  // Graphs produced at this version or later must not hold it. 0: not deprecated.
   std::string deprecation_text;
 
-  // Null when there is none. Linear: ops have few attrs.
+  // Null if there is none. Linear: ops have few attrs.
   const AttrSpec* FindAttr(absl::string_view attr_name) const;
 };
 
-// kOpSchema when the parts do not fit each other: names missing or used twice, an argument without a type or with
-// more than one, an attr used as type or number that is not declared as such, a default of another kind than its attr.
+// kOpSchema for inconsistent parts: names missing or used twice, an argument without a type or with more than one, an
+// attr used as type or number that is not declared as such, a default of another kind than its attr.
 absl::Status ValidateOpSchema(const OpSchema& schema);
 
 // Reads the OpDef message in `bytes` and validates it. Descriptions and unknown fields are left out.

@@ -11,16 +11,14 @@
 
 namespace sluice {
 
-// Adds gradients up over several runs of a step, in variables: for each trained one "w/gradient_accumulator" of its
-// type and shape, where its gradient stays sparse "w/gradient_accumulator_rows", which says what rows had a gradient.
-// Borrows the nodes.
+// Adds gradients up over several runs of a step, in variables: "w/gradient_accumulator" for each trained w, and for
+// sparse gradients "w/gradient_accumulator_rows", which marks the rows that had one. Borrows the nodes.
 class GradientAccumulator {
  public:
   GradientAccumulator(TrainNodes& nodes, int64_t num_runs) : nodes_(nodes), num_runs_(num_runs) {}
 
-  // Adds the variables and what adds the gradients to them, after `ready`. The gradients then are the means; they are
-  // dead but in the last run of each round, and so is what `taken` of the branch goes before. `keep_rows`: sparse
-  // gradients stay sparse.
+  // Adds the variables and the nodes that add to them after `ready`. The gradients become the means, live only in the
+  // last run of each round, as are nodes after the branch's `taken`. `keep_rows`: sparse gradients stay sparse.
   Branch Add(NodeId ready, bool keep_rows, absl::Span<Trained> all);
   // Zeros for the next round, once `updated` has run.
   std::vector<NodeId> Clear(NodeId updated);

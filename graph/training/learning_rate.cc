@@ -18,7 +18,7 @@ class ScheduleWriter {
     if (schedule_.warmup_steps == 0) return Decayed(step);
     const Expr length = Int64(step, schedule_.warmup_steps);
     const Expr decayed = Decayed(Maximum(step - length, Int64(step, 0)));
-    // What the schedule begins with.
+    // The first value of the schedule.
     const Expr target = schedule_.kind == Kind::kPiecewise ? Number(schedule_.values[0]) : rate_;
     const Expr start = Number(schedule_.warmup_start);
     const Expr warming = (target - start) * (Float(step) / Float(length)) + start;

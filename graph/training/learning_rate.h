@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// The learning rate of a step as nodes: a number, a tensor, or what a schedule makes of either at the global step.
-// Borrows all it is made of.
+// The learning rate of a step as nodes: a number or a tensor, changed by a schedule at the global step. Borrows all it
+// is made of.
 class LearningRate {
  public:
   // Whether a global step is needed.

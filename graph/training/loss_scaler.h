@@ -18,14 +18,14 @@ class LossScaler {
   // Adds the variables of a dynamic scale, beside `like`.
   LossScaler(TrainNodes& nodes, const LossScaling& options, const VariableNode& like);
 
-  // The gradient that the loss begins with: the scale, in its shape.
+  // Returns the first gradient of the loss: the scale, in its shape.
   Output SeedOf(const Output& loss);
   // Divides by the scale.
   void Unscale(absl::Span<Trained> all);
   bool is_dynamic() const { return options_.kind == LossScaling::Kind::kDynamic; }
   // Whether all of them are finite: a scalar.
   Expr AllFinite(absl::Span<const Trained> all);
-  // Adds what changes the scale after this step. REQUIRES: it is dynamic.
+  // Adds nodes that change the scale after this step. REQUIRES: it is dynamic.
   std::vector<NodeId> Adjust(const Expr& is_finite);
 
  private:

@@ -15,32 +15,32 @@
 #include "graph/gradients/gradient.h"
 #include "graph/gradients/gradient_emitter.h"
 #include "graph/gradients/gradient_region.h"
-#include "graph/training/variable_node.h"
 #include "graph/ir/graph.h"
+#include "graph/training/variable_node.h"
 
 namespace sluice {
 
-// A variable and what it is changed by. A value type.
+// A variable and its gradient. A value type.
 struct Trained {
   VariableNode variable;
   Gradient gradient;
   bool has_unique_rows = false;  // Of a sparse gradient: no row is named twice.
 };
 
-// What a condition decides over: nodes with a control edge from `taken` run where it holds, and are dead otherwise.
+// One condition: nodes with a control edge from `taken` run if it holds, and are dead otherwise.
 struct Branch {
   Output taken, not_taken;
 };
 
-// Writes the nodes of a training step. What is computed is written as formulas (Expr), over its GradientEmitter; what
-// is read, changed, named or ordered over its GraphEditor. Both go by the scopes of In(). The first error of each stays
-// and is in status(). Borrows the graph, whose nodes others add between calls. Not thread-safe.
+// Writes the nodes of a training step: formulas (Expr) through its GradientEmitter; reads, updates, names and control
+// edges through its GraphEditor. Both use the scopes of In(). The first error of each stays and is in status(). Borrows
+// the graph, whose nodes others add between calls. Not thread-safe.
 class TrainNodes {
  public:
-  // `name` begins the names of what In() and Group() stand for.
+  // `name` begins the names of the nodes of In() and Group().
   TrainNodes(Graph& graph, const std::string& name);
 
-  // Ends, at its own end, what In() began.
+  // Ends a scope of In() in its destructor.
   class Scope {
    public:
     Scope(TrainNodes& nodes, absl::string_view part, absl::string_view device);
@@ -53,7 +53,7 @@ class TrainNodes {
     GradientEmitter::SavedScope outer_;
     const GraphEditor::Scope name_, device_;
   };
-  // What is added next has names below "NAME/`part`/" and stands on `device` (empty: on any).
+  // Names the nodes added next "NAME/`part`/..." and puts them on `device` (empty: any).
   [[nodiscard]] Scope In(absl::string_view part, absl::string_view device = "") { return Scope(*this, part, device); }
   // The same on the variable's device.
   [[nodiscard]] Scope In(absl::string_view part, const VariableNode& place) {
@@ -63,7 +63,7 @@ class TrainNodes {
   const Graph& graph() const { return edit_.graph(); }
   GraphEditor& edit() { return edit_; }
   const std::string& name() const { return name_; }
-  // Both empty where the variable could not be added, of which the editor's status tells.
+  // Both are empty if the variable could not be added; the editor's status has the error.
   std::string NameOf(const VariableNode& variable) const {
     return graph().Contains(variable.id()) ? std::string(graph().name(variable.id())) : std::string();
   }
@@ -112,9 +112,9 @@ class TrainNodes {
 };
 
 // --- Sparse gradients ------------------------------------------------------------------------------------------------
-// Rows that are named twice become one, which is their sum.
+// Adds up rows with equal numbers.
 void AddUpRows(TrainNodes& nodes, Trained* trained);
-// One tensor in the place of rows.
+// Replaces the rows by one tensor.
 void MakeDense(TrainNodes& nodes, Trained* trained);
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_TRAINING_TRAIN_OPTIONS_H_
 #define SLUICE_GRAPH_TRAINING_TRAIN_OPTIONS_H_
 
-// What a training step is to do: everything that AddTrainStep may be told, with defaults that plainly descend.
+// The options of AddTrainStep; the defaults are plain gradient descent.
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-// How a variable w is changed by its gradient g. Slots, one tensor of the variable's shape each, begin with zeros but
-// for what is said. The fields that an optimizer does not name mean nothing to it.
+// How a variable w is changed by its gradient g. Slots, one tensor of the variable's shape each, begin with zeros
+// unless stated. An optimizer ignores fields that it does not name.
 struct Optimizer {
   enum class Kind : uint8_t {
     kSgd,       // w -= lr g
@@ -44,13 +44,13 @@ struct Optimizer {
   double learning_rate_power = -0.5, l1 = 0, l2 = 0, l2_shrinkage = 0;
 };
 
-// How the learning rate changes with the number of updates made so far, s, which the global step counts. The fields
-// that a kind does not name mean nothing to it. The formulas, and the type they are computed in (that of the rate:
-// float where it is a number), are those of tf.compat.v1.train and tf.keras.optimizers.schedules.
+// How the learning rate changes with the number of updates made so far, s, which the global step counts. A kind ignores
+// fields that it does not name. The formulas, and the type they are computed in (that of the rate: float where it is a
+// number), are those of tf.compat.v1.train and tf.keras.optimizers.schedules.
 struct LearningRateSchedule {
   enum class Kind : uint8_t {
     kConstant,
-    kPiecewise,    // values[i] until s is above boundaries[i], then the next one. The learning rate is not asked.
+    kPiecewise,    // values[i] until s is above boundaries[i], then the next one. Ignores the learning rate.
     kExponential,  // rate decay_rate^(s/decay_steps); `staircase`: the exponent is rounded down.
     // From rate to end_rate: (rate - end_rate) (1 - s/decay_steps)^power + end_rate, which then stays. `cycle`: at each
     // multiple of decay_steps the end moves on to the next one.
@@ -77,13 +77,13 @@ struct LearningRateSchedule {
   double t_mul = 2, m_mul = 1;
 };
 
-// The gradient of the loss begins with a large number instead of one, and what arrives at variables is divided by it:
-// small gradients of half numbers do not become zeros on the way.
+// Starts the loss's gradient with a large number instead of one, and divides those of variables by it, so that small
+// gradients of half numbers do not become zeros.
 struct LossScaling {
   enum class Kind : uint8_t {
     kNone,
     kFixed,
-    // Where a gradient is not finite nothing is updated or counted, and the scale is divided by `factor` (not below 1);
+    // If a gradient is not finite nothing is updated or counted, and the scale is divided by `factor` (not below 1);
     // after growth_steps good steps in a row it is multiplied by it. Variables: "current_loss_scale", "good_steps".
     kDynamic,
   };
@@ -94,7 +94,7 @@ struct LossScaling {
   double factor = 2;
 };
 
-// What becomes of the rows of a variable that a sparse gradient does not name.
+// How rows of a variable without a row in a sparse gradient change.
 enum class RowRule : uint8_t {
   kTensorFlow,  // As its optimizers do: Adam and AdamW as kExact, all others as kLazy.
   kLazy,        // They and their slots stay as they are.
@@ -114,26 +114,26 @@ struct TrainStepOptions {
 
   double l2_regularization = 0;  // Adds l2_regularization w to the gradient of w, as a loss of half of it times w^2.
   double weight_decay = 0;  // w -= lr weight_decay w before each update, whatever the optimizer; for AdamW see there.
-  std::vector<NodeId> not_decayed;  // Variables to which both of them, and AdamW's, mean nothing.
+  std::vector<NodeId> not_decayed;  // Variables exempt from both, and from AdamW's.
 
   RowRule rows = RowRule::kTensorFlow;
   // Above 1: gradients are added up, in variables "w/gradient_accumulator", and every accumulate_steps-th run of the
-  // update goes by their mean; other runs change nothing else. What a sparse gradient leaves alone is what all of
-  // them leave alone. Counted by the variable "accumulated_steps".
+  // update goes by their mean; other runs change nothing else. A row is left alone only if all of the sparse gradients
+  // leave it alone. Counted by the variable "accumulated_steps".
   int64_t accumulate_steps = 1;
   LossScaling loss_scaling;
 
-  // What is fetched beside the loss, all of it live in each step: computed before the first update, as the loss is.
+  // Outputs fetched beside the loss; must be live in each step. Computed before the first update, as the loss is.
   std::vector<Output> before_update;
 
   // A variable that grows by one after each update; invalid: none, or where the schedule needs one "global_step", which
   // is added.
   NodeId global_step;
   std::string name = "train";  // Of the update's node, and the first part of the names of others but the slots.
-  GradientOptions gradients;   // Without grad_ys; `unconnected` means nothing.
+  GradientOptions gradients;   // Without grad_ys; `unconnected` is ignored.
 };
 
-// kAttrValue where a number makes no sense or two options contradict each other, naming them.
+// kAttrValue, naming the options, for a number out of range or options that contradict each other.
 absl::Status CheckTrainStepOptions(const TrainStepOptions& options);
 
 }  // namespace sluice

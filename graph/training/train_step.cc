@@ -97,7 +97,7 @@ class StepWriter {
       scaler_.emplace(nodes_, options_.loss_scaling, variables[0]);
     }
     SLUICE_ASSIGN_OR_RETURN(step.gradients, AddGradientsOf(loss, variables, before));
-    // What calls gave has other nodes now.
+    // Outputs of replaced calls are other nodes now.
     if (before->has_value()) {
       loss = FindAgain(**before, loss);
       options_.learning_rate_tensor = FindAgain(**before, options_.learning_rate_tensor);
@@ -128,7 +128,7 @@ class StepWriter {
   }
 
  private:
-  // Gives those of all variables, and keeps those that are there in trained_.
+  // Returns those of all variables, and keeps the existing ones in trained_.
   absl::StatusOr<std::vector<Gradient>> AddGradientsOf(const Output& loss, const std::vector<VariableNode>& variables,
                                                        std::optional<Graph>* before) {
     GradientOptions options = options_.gradients;
@@ -185,7 +185,7 @@ class StepWriter {
     branches_.push_back(nodes_.If(is_finite));
   }
 
-  // Runs once the loss and all gradients are there, where the branches so far are taken.
+  // Returns a node that runs after the loss and all gradients, if the branches so far are taken.
   NodeId GroupGradients(absl::string_view name, const Output& loss) {
     std::vector<NodeId> computed = {NodeOf(loss)};
     for (const Output& output : options_.before_update) computed.push_back(NodeOf(output));
@@ -194,7 +194,7 @@ class StepWriter {
     return nodes_.Group(name, computed);
   }
 
-  // A node that runs where the value is there: a Switch does whichever way it goes.
+  // Returns a node that runs only if the value is live; the Switch itself would run in any case.
   NodeId NodeOf(const Output& value) {
     if (!graph_.Contains(value.node) || graph_.op(value.node).op_class != OpClass::kSwitch) return value.node;
     const TrainNodes::Scope scope = nodes_.In("computed");
@@ -218,7 +218,7 @@ class StepWriter {
     }
   }
 
-  // The node of the whole step, which runs whatever the branches say.
+  // Returns the node of the whole step, which runs whichever branches are taken.
   NodeId Finish(NodeId last) {
     for (size_t i = branches_.size(); i-- > 0;) {
       const TrainNodes::Scope scope = nodes_.In("finish");
@@ -234,7 +234,7 @@ class StepWriter {
   TrainNodes nodes_;
   std::optional<LossScaler> scaler_;
   std::vector<Trained> trained_;
-  std::vector<Branch> branches_;  // Each stands in the one before it.
+  std::vector<Branch> branches_;  // Each is inside the one before it.
   std::vector<NodeId> always_;    // What runs in every step.
 };
 
@@ -242,8 +242,7 @@ absl::Status CheckOutput(const Graph& graph, const Output& output, absl::string_
   if (graph.Contains(output.node) && !output.is_control() && output.index < graph.num_outputs(output.node)) {
     return absl::OkStatus();
   }
-  return Error(ErrorCode::kNodeMissing)
-      .Text(absl::StrCat("is to be the ", what, " of a training step, and the graph does not have it"));
+  return Error(ErrorCode::kNodeMissing).Text(absl::StrCat("the ", what, " of the training step is not in the graph"));
 }
 
 absl::Status CheckLoss(const Graph& graph, const Output& loss) {
@@ -262,14 +261,14 @@ absl::Status CheckRate(const Graph& graph, const Output& rate, const LoadLimits&
   if (!IsTrainable(type) && type != DType::kInt32 && type != DType::kInt64) {
     return graph.Locate(
         rate.node,
-        Error(ErrorCode::kInputType).Text("is to be a learning rate, which must be a number").Found(DTypeName(type)));
+        Error(ErrorCode::kInputType).Text("cannot be a learning rate, which must be a number").Found(DTypeName(type)));
   }
   SLUICE_ASSIGN_OR_RETURN(const ControlFlowInfo info, BuildControlFlowInfo(graph, limits));
   const int32_t frame = info.frame(rate.node);
   const bool is_exit = graph.op(rate.node).op_class == OpClass::kExit;
   if (frame <= 0 || (is_exit && info.frames[static_cast<size_t>(frame)].parent <= 0)) return absl::OkStatus();
   return graph.Locate(rate.node, Error(ErrorCode::kUnsupported)
-                                     .Text(absl::StrCat("is to be a learning rate and stands in loop '",
+                                     .Text(absl::StrCat("cannot be a learning rate: it is in loop '",
                                                         info.frames[static_cast<size_t>(frame)].name, "'"))
                                      .Expected("a value outside of loops"));
 }
@@ -296,7 +295,7 @@ absl::StatusOr<std::vector<VariableNode>> FindVariables(const Graph& graph, absl
     SLUICE_ASSIGN_OR_RETURN(const VariableNode variable, VariableNode::Find(graph, id));
     if (!IsTrainable(variable.dtype())) {
       return graph.Locate(id, Error(ErrorCode::kInputType)
-                                  .Text("is to be trained, and no optimizer takes its type")
+                                  .Text("cannot be trained: no optimizer takes its type")
                                   .Found(DTypeName(variable.dtype())));
     }
     if (!seen.insert(id).second) {
@@ -319,7 +318,7 @@ absl::StatusOr<TrainStep> AddTrainStep(Graph& graph, const Output& loss, absl::S
   SLUICE_RETURN_IF_ERROR(CheckGlobalStep(graph, options.global_step, variables));
   AddedParts added(graph);
   std::optional<Graph> before;
-  // Before what was added goes.
+  // Before the added nodes are removed.
   absl::Cleanup restore = [&] {
     if (before.has_value()) graph = *std::move(before);
   };

@@ -1,15 +1,15 @@
 #ifndef SLUICE_GRAPH_TRAINING_TRAIN_STEP_H_
 #define SLUICE_GRAPH_TRAINING_TRAIN_STEP_H_
 
-// Training as a part of the graph: gradients of a loss, and what changes variables by them.
+// Training as a part of the graph: gradients of a loss, and updates of variables by them.
 
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/gradients/gradient.h"
-#include "graph/training/train_options.h"
 #include "graph/ir/graph.h"
+#include "graph/training/train_options.h"
 
 namespace sluice {
 

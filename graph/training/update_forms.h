@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// What an update op takes beside the variable and the slots.
+// The arguments of update ops besides the variable and the slots.
 enum class UpdateArg : uint8_t {
   kGradient,
   kIndices,  // Of sparse gradients.
@@ -28,15 +28,15 @@ enum class UpdateArg : uint8_t {
   kLearningRatePower,
 };
 
-// What a slot begins with.
+// The first value of a slot.
 enum class SlotStart : uint8_t { kZeros, kOnes, kInitialAccumulator };
 
 // How an optimizer's updates are written as nodes.
 struct UpdateForm {
   absl::string_view op;         // "Adam": of ApplyAdam, ResourceApplyAdam, SparseApplyAdam and ResourceSparseApplyAdam.
-  absl::string_view slot_name;  // What slots are called: "w/Adam", "w/Adam_1", in the order in which they stand here.
+  absl::string_view slot_name;  // The names of slots: "w/Adam", "w/Adam_1", in this order.
   absl::Span<const SlotStart> slots;
-  absl::Span<const int> slot_order;  // The op's order of them.
+  absl::Span<const int> slot_order;  // The op's order of slots.
   absl::Span<const UpdateArg> dense;
   absl::Span<const UpdateArg> sparse;  // Empty: the op has no sparse form.
 };

@@ -10,12 +10,12 @@ namespace sluice {
 
 absl::StatusOr<VariableNode> VariableNode::Find(const Graph& graph, NodeId id) {
   if (!graph.Contains(id)) {
-    return Error(ErrorCode::kNodeMissing).Text("is to be a variable, and the graph does not have it");
+    return Error(ErrorCode::kNodeMissing).Text("a variable is not in the graph");
   }
   const bool is_resource = graph.Is(id, "VarHandleOp");
   if (!graph.op(id).traits.makes_variable) {
     return graph.Locate(id, Error(ErrorCode::kInputType)
-                                .Text("is to be trained and is no variable")
+                                .Text("cannot be trained: it is not a variable")
                                 .Found(graph.op_name(id))
                                 .Expected("VarHandleOp, VariableV2 or Variable"));
   }

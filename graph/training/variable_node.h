@@ -16,14 +16,14 @@ namespace sluice {
 
 // The names under which the resources of a graph are shared, where nodes say others than their own.
 std::set<std::string> SharedNames(const Graph& graph);
-// `name`, or like it, which is no name of a node and not in `shared`.
+// Returns `name`, with a number if a node or `shared` has it.
 std::string UnsharedName(GraphEditor& edit, const std::set<std::string>& shared, const std::string& name);
 
 // A variable of a graph, whichever of the two kinds it is: a handle (VarHandleOp) or a reference (VariableV2,
-// Variable). What it adds stands under the scopes of the editor. A small value.
+// Variable). Adds nodes in the scopes of the editor. A small value.
 class VariableNode {
  public:
-  // INVALID_ARGUMENT naming the node where it is no variable.
+  // INVALID_ARGUMENT, naming the node, if it is not a variable.
   static absl::StatusOr<VariableNode> Find(const Graph& graph, NodeId id);
 
   NodeId id() const { return id_; }

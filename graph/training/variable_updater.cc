@@ -36,7 +36,7 @@ NodeId VariableUpdater::Update(std::vector<Trained> all, NodeId ready) {
 }
 
 void VariableUpdater::AddPowers(const std::vector<Trained>& all) {
-  // Where TensorFlow puts them.
+  // Beside the first variable by name, as in TensorFlow.
   const auto first = std::min_element(all.begin(), all.end(), [&](const Trained& a, const Trained& b) {
     return nodes_.NameOf(a.variable) < nodes_.NameOf(b.variable);
   });

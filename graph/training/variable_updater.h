@@ -16,14 +16,14 @@ namespace sluice {
 // of.
 class VariableUpdater {
  public:
-  // Whether sparse gradients change rows only, so that they need not become dense.
+  // Whether sparse gradients change only their rows, so that they need not become dense.
   static bool TakesRows(const TrainStepOptions& options);
 
   VariableUpdater(TrainNodes& nodes, const TrainStepOptions& options, LearningRate& rate)
       : nodes_(nodes), options_(options), form_(FormOf(options.optimizer)), rate_(rate) {}
 
-  // Adds slots of all, then what updates them, after `ready`, which all gradients come before. Gives a node that runs
-  // after all updates.
+  // Adds the slots, then the updates after `ready`, which runs after all gradients. Returns a node that runs after all
+  // updates.
   NodeId Update(std::vector<Trained> all, NodeId ready);
 
  private:
@@ -43,7 +43,7 @@ class VariableUpdater {
   void UpdateOne(const Target& target, NodeId ready);
   std::vector<NodeId> Decay(const Trained& one);
   NodeId Apply(const Target& target);
-  // The updates of rows for which TensorFlow has no op, as formulas.
+  // Updates rows by formulas, for optimizers without a TensorFlow op for that.
   std::vector<NodeId> ApplyToRows(const Target& target);
   Expr ArgOf(UpdateArg arg, const Trained& one);
   Expr PowerOf(UpdateArg arg, DType type);

@@ -8,32 +8,32 @@
 
 namespace sluice {
 
-// Who may touch a piece of memory, and when. 0 is the host, at once.
+// The stream that may use a piece of memory. 0: the host, at once.
 using StreamTag = uint32_t;
 inline constexpr StreamTag kHostStream = 0;
 
 // Alignment of tensor buffers: a cache line, and the widest vector.
 inline constexpr size_t kTensorAlignment = 64;
 
-// Where tensor memory comes from. Implementations live in kernels/memory; a plain host one is HostAllocator().
+// Gives tensors their memory. Implementations live in kernels/memory; a plain host one is HostAllocator().
 // Thread-safety: all methods from any thread.
 class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual absl::string_view name() const = 0;
-  // Whether the CPU reads and writes this memory. Where it does not, nothing is ever stored inline or beside the data.
+  // Whether the CPU can access this memory. If not, nothing is ever stored inline or beside the data.
   virtual bool IsHostMemory() const { return true; }
-  // At least `bytes` bytes aligned to kTensorAlignment for use on `stream`, or null when there is no more (never
+  // Returns at least `bytes` bytes aligned to kTensorAlignment for use on `stream`, or null without memory (never
   // throws, never waits). `bytes` may be 0.
   virtual void* Allocate(size_t bytes, StreamTag stream) = 0;
-  // Gives back what Allocate(bytes, ...) returned, once the work on `stream` queued so far is done with it.
+  // Frees what Allocate(bytes, ...) returned, after the work queued on `stream` so far.
   virtual void Free(void* data, size_t bytes, StreamTag stream) = 0;
 };
 
 // The plain host allocator: aligned heap memory, no caching. Lives for ever.
 Allocator& HostAllocator();
 
-// Bytes that HostAllocator() has given out and not got back. For leak tests.
+// Bytes of HostAllocator() that are not freed. For leak tests.
 int64_t HostAllocatorLiveBytes();
 
 }  // namespace sluice

@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-// Memory of somebody else, and how to tell them that it is no longer used.
+// Memory of another owner, with a callback for the end of its use.
 class WrappedBuffer final : public Buffer {
  public:
   explicit WrappedBuffer(absl::AnyInvocable<void()> release) : Buffer(Kind::kWrapped), release_(std::move(release)) {}
@@ -31,7 +31,7 @@ void DestroyAll(void* data, size_t bytes) {
   for (size_t i = 0; i < bytes / sizeof(T); ++i) elements[i].~T();
 }
 
-// Handles whose end came inside the end of another: they wait here, for the outermost call on this thread.
+// Handles that end inside of another's end wait here for the outermost call on this thread.
 thread_local std::vector<ResourceHandle>* t_waiting = nullptr;  // Constant-initialised: costs no guard.
 
 // A handle may keep a resource alive that holds handles, and so on (an array of an array, as a loop may make them):
@@ -44,7 +44,7 @@ void EndHandle(ResourceHandle& handle) {
   if (t_waiting != nullptr) {
     try {
       t_waiting->push_back(std::move(handle));
-    } catch (const std::bad_alloc&) {  // It ends at once.
+    } catch (const std::bad_alloc&) {  // No memory to queue it: end it at once.
       handle = ResourceHandle();
     }
     return;

@@ -11,11 +11,10 @@
 
 namespace sluice {
 
-// Counted bytes that tensors share. Starts with a count of 1; destroyed when the last Unref comes.
-// This object is the header of its bytes: one cache line that stands right before them where the allocator's memory is
-// the host's (one allocation for both), and on the host heap otherwise.
+// Counted bytes that tensors share. Starts with a count of 1; the last Unref destroys it. This object is the header of
+// its bytes: one cache line right before them in host memory (one allocation for both), else on the host heap.
 // Ownership: intrusive count (one of the three shared things of STYLE.md rule 17). Thread-safety: Ref, Unref and
-// RefCountIsOne from any thread; the bytes themselves are the business of whoever holds the only reference.
+// RefCountIsOne from any thread; only the holder of the only reference may write the bytes.
 class alignas(kTensorAlignment) Buffer {
  public:
   Buffer(const Buffer&) = delete;
@@ -32,17 +31,17 @@ class alignas(kTensorAlignment) Buffer {
 
   void Ref() { refs_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: the caller holds a reference already.
   void Unref() {
-    // Acquire-release: what other holders did with the bytes comes before their end. An only holder needs no
-    // read-modify-write, since nobody else can add a reference.
+    // Acquire-release: accesses of other holders happen before the end. A sole holder needs no read-modify-write, since
+    // no other thread can add a reference.
     if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) Destroy();
   }
-  // Acquire: what former holders did with the bytes comes before what the only one does with them now.
+  // Acquire: accesses of former holders happen before those of the only one.
   bool RefCountIsOne() const { return refs_.load(std::memory_order_acquire) == 1; }
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   StreamTag stream() const { return stream_; }
-  // Of the bytes; null when they are the caller's.
+  // The allocator of the bytes; null for the caller's memory.
   Allocator* allocator() const { return allocator_; }
   // The type of the elements when they are not plain bytes, else kInvalid.
   DType element_dtype() const { return dtype_; }
@@ -58,7 +57,7 @@ class alignas(kTensorAlignment) Buffer {
   ~Buffer() = default;
 
  private:
-  // Ends the elements and gives back all memory, this header's too.
+  // Destroys the elements and frees all memory, this header's included.
   void Destroy();
 
   std::atomic<int32_t> refs_{1};

@@ -23,12 +23,12 @@ class Counted {
 
   void Ref() const { refs_.fetch_add(1, std::memory_order_relaxed); }  // Relaxed: the caller holds a reference already.
   void Unref() const {
-    // Acquire-release: what other holders did comes before the end. An only holder needs no read-modify-write.
+    // Acquire-release: accesses of other holders happen before the end. A sole holder needs no read-modify-write.
     if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       const_cast<Counted*>(this)->Dispose();
     }
   }
-  // Acquire: what former holders did comes before what the only one does now.
+  // Acquire: accesses of former holders happen before those of the only one.
   bool RefCountIsOne() const { return refs_.load(std::memory_order_acquire) == 1; }
 
  protected:

@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// Whatever a device needs to know about work queued on it (a CUDA stream, say): opaque to all who pass it on, made and
-// understood by the device in kernels. Counted. Thread-safety: as the device says.
+// What a device needs to know about work queued on it (a CUDA stream, say): opaque to code that passes it on, made and
+// used by the device in kernels. Counted. Thread-safety: as the device says.
 class DeviceContext : public Counted {};
 
 }  // namespace sluice

@@ -1,19 +1,19 @@
 #ifndef SLUICE_GRAPH_VALUE_ENTRY_H_
 #define SLUICE_GRAPH_VALUE_ENTRY_H_
 
-// What lies on an edge while a graph runs.
+// The values on edges while a graph runs.
 //
 // Note [Slots]
 // A value is written once, into the slot of the output that made it, and read there by all consumers: nothing is copied
 // on fan-out and nothing is gathered before a kernel runs. A slot is an Entry of one cache line. Slots live in four
 // tables: those of an iteration (or the registers of a serial program), the loop invariants of a frame, the constants
 // of the plan, and a node's scratch. An Operand says table and index; kernels see slots through KernelContext only.
-// When the last consumer is done the buffer is given up: that consumer may take it over and work in place. With one
-// consumer this is known when the graph is compiled (Operand::is_last_use); with several, the entry counts down.
+// The last consumer frees the buffer, or takes it over and works in place. With one consumer this is known when the
+// graph is compiled (Operand::is_last_use); with several, the entry counts down.
 //
 // Note [Dead tokens]
-// An output that its node did not compute, since a Switch sent the value elsewhere, is dead: not an error, but the news
-// that nothing will come. It travels along edges like a value, so that whoever waits for it can stop waiting.
+// An output that its node did not compute, since a Switch sent the value elsewhere, is dead: not an error, but a token
+// that travels along edges like a value, so that consumers stop waiting.
 
 #include <cstdint>
 #include <cstring>
@@ -30,7 +30,7 @@ class RefCell;
 
 // The state of one output: nothing yet, dead, a value, or a reference to a variable's cell. One cache line.
 // A reference is borrowed: the kernel or the step that handed it out keeps the cell alive for the whole run.
-// Thread-safety: one writer, then, after the counters said so, many readers; the use count is atomic.
+// Thread-safety: one writer, then, ordered by the counters, many readers; the use count is atomic.
 class Entry {
  public:
   enum class State : uint8_t { kNone = 0, kDead, kValue, kRef };
@@ -56,13 +56,13 @@ class Entry {
     return cell;
   }
 
-  // These replace what was there, and free it.
+  // These replace and free the old content.
   void SetValue(Tensor value) {
     tensor_ = std::move(value);
     SetState(State::kValue);
   }
-  // A scalar of a plain type. Writes what a scalar has and nothing else, each field at its full width: a load of
-  // several fields right behind it would have to wait for narrower stores.
+  // A scalar of a plain type. Writes only a scalar's fields, each at its full width: a wide load right after narrower
+  // stores would stall.
   template <typename T>
   void SetScalar(T value) {
     static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= Tensor::kInlineBytes, "plain elements only");
@@ -86,23 +86,23 @@ class Entry {
     Clear();
     SetState(State::kDead);
   }
-  // Frees what was there.
+  // Frees the old content.
   void Clear() {
     if (!tensor_.IsInline()) tensor_ = Tensor();
     SetState(State::kNone);
   }
-  // Says that nothing was computed yet, without touching the old value: it is freed when the next one is written.
+  // Marks it as not computed; keeps the old value until the next one is written.
   void MarkEmpty() { SetState(State::kNone); }
-  // Whether the value holds a buffer, which somebody must free.
+  // Whether the value holds a buffer.
   bool holds_buffer() const { return !tensor_.IsInline(); }
 
-  // Takes over the content of `other`, which is without one afterwards.
+  // Takes over the content of `other`, and leaves it empty.
   void MoveFrom(Entry& other) {
     tensor_ = std::move(other.tensor_);
     SetState(other.state());
     other.SetState(State::kNone);
   }
-  // Takes over value, reference or deadness; shares the buffer.
+  // Copies the value, reference or deadness; shares the buffer.
   void CopyFrom(const Entry& other) {
     tensor_ = other.tensor_;
     SetState(other.state());
@@ -111,7 +111,7 @@ class Entry {
   // --- Uses left, for outputs with several consumers -------------------------------------------------------------
   // REQUIRES: no reader yet.
   void SetUses(uint32_t uses) { __atomic_store_n(&tensor_.shape_.lent_uses_, uses, __ATOMIC_RELAXED); }
-  // Acquire: what former readers did comes before what the last one does with the value.
+  // Acquire: accesses of former readers happen before those of the last one.
   uint32_t uses() const { return __atomic_load_n(&tensor_.shape_.lent_uses_, __ATOMIC_ACQUIRE); }
   // True for the last one. Acquire-release, for the same reason.
   bool DropUse() { return __atomic_sub_fetch(&tensor_.shape_.lent_uses_, 1, __ATOMIC_ACQ_REL) == 0; }
@@ -138,7 +138,7 @@ class Operand {
 
   Table table() const { return static_cast<Table>(bits_ & 3); }
   uint32_t index() const { return bits_ >> 3; }
-  // Whether nobody reads the slot after this node, whatever else happens.
+  // Whether this node is always the last reader of the slot.
   bool is_last_use() const { return (bits_ & 4) != 0; }
 
  private:
@@ -152,7 +152,7 @@ struct EntryTables {
   Entry& at(Operand operand) const { return table[static_cast<uint8_t>(operand.table())][operand.index()]; }
 };
 
-// The facts about one node that running it takes. Immutable; owned by the plan that made it, whose graph keeps the
+// The facts about one node that its execution needs. Immutable; owned by the plan that made it, whose graph keeps the
 // name and the op alive.
 struct NodeIo {
   const Operand* operands = nullptr;  // Inputs, then outputs.

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// Live bytes in a few cache lines; each thread uses one of them, so that threads do not contend for one counter.
+// Counts live bytes in a few cache lines, so that threads do not contend for one counter.
 class LiveBytes {
  public:
   void Add(int64_t bytes) {
@@ -37,10 +37,10 @@ class LiveBytes {
   Cell cells_[kNumCells];
 };
 
-constexpr size_t kMaxBytes = size_t{1} << 46;  // No address space has more to give.
+constexpr size_t kMaxBytes = size_t{1} << 46;  // Beyond any address space.
 
-// malloc plus alignment. The C library's own aligned calls go around its per-thread caches, so small blocks would be
-// several times dearer. The byte before the data says how far the block's start is.
+// malloc plus alignment. The C library's own aligned calls bypass its per-thread caches, so small blocks would be
+// several times slower. The byte before the data says how far the block's start is.
 class PlainHostAllocator final : public Allocator {
  public:
   absl::string_view name() const override { return "host"; }
@@ -69,7 +69,7 @@ class PlainHostAllocator final : public Allocator {
   LiveBytes live_;
 };
 
-// Lives for ever, and is made on first use: buffers may outlive everything.
+// Never destroyed, and made on first use: buffers may outlive everything.
 PlainHostAllocator& Instance() {
   alignas(PlainHostAllocator) static char memory[sizeof(PlainHostAllocator)];
   static PlainHostAllocator* const allocator = ::new (memory) PlainHostAllocator;

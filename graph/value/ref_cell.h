@@ -18,9 +18,9 @@ class RefCell : public Counted {
   explicit RefCell(DType dtype, PartialShape shape = PartialShape()) : dtype_(dtype), shape_(std::move(shape)) {}
 
   DType dtype() const { return dtype_; }
-  // As the variable's node declares it; the value may have another.
+  // The shape that the variable's node declares; the value may have another.
   const PartialShape& shape() const { return shape_; }
-  // The value now; without a value (dtype kInvalid) before the first assignment. Shares the buffer.
+  // The present value; kInvalid before the first assignment. Shares the buffer.
   Tensor Read() const ABSL_LOCKS_EXCLUDED(mu) {
     MutexLock lock(&mu);
     return tensor;

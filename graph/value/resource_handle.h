@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-// Base of what a handle may refer to. A derived class T has `static constexpr absl::string_view kTypeName` and hands it
-// to this constructor: a handle finds out by that name whether it refers to a T.
+// Base of objects that handles refer to. A derived class T has `static constexpr absl::string_view kTypeName` and
+// passes it to this constructor: handles recognise a T by that name.
 // Thread-safety: what T says; it is reached from many runs at once.
 class Resource : public Counted {
  public:
@@ -34,8 +34,8 @@ class Resource : public Counted {
   const absl::string_view type_name_;
 };
 
-// What a handle says. `resource` is set when the handle itself keeps its resource alive; otherwise it is looked up by
-// container, type and name.
+// The content of a handle. `resource` is set if the handle keeps its resource alive; else it is looked up by container,
+// type and name.
 struct ResourceHandleData {
   struct Element {
     DType dtype = DType::kInvalid;

@@ -42,8 +42,8 @@ absl::Status OverflowError(absl::Span<const int64_t> dims) {
 }  // namespace
 
 bool CheckedNumElements(absl::Span<const int64_t> dims, int64_t* out) {
-  // Zeros are left out of the check, so that [0, 2^62, 2^62] is refused as [2^62, 2^62] is: code that multiplies only
-  // some of the sizes is as safe as code that multiplies all.
+  // Zeros are skipped, so that [0, 2^62, 2^62] is refused like [2^62, 2^62]: code that multiplies only some of the
+  // sizes is then safe.
   int64_t product = 1;
   bool empty = false;
   for (const int64_t size : dims) {
@@ -147,7 +147,7 @@ absl::StatusOr<PartialShape> PartialShape::MergeWith(const PartialShape& other) 
   }
   std::vector<int64_t> merged = dims_;
   for (size_t axis = 0; axis < merged.size(); ++axis) {
-    // The common knowledge of both: a size, else an id.
+    // Keeps what either knows: a size, else an id.
     const int64_t theirs = other.dims_[axis];
     if (theirs >= 0 || merged[axis] == -1) merged[axis] = theirs;
   }

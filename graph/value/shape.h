@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_VALUE_SHAPE_H_
 #define SLUICE_GRAPH_VALUE_SHAPE_H_
 
-// Shape: the fully known shape of a tensor. PartialShape: what is known of it before a run.
+// Shape: the shape of a tensor. PartialShape: the part of it that is known before a run.
 
 #include <algorithm>
 #include <cstdint>
@@ -68,7 +68,7 @@ class Shape {
   static constexpr int kInlineRank = 4;
 
   const int64_t* data() const { return rank_ <= kInlineRank ? inline_ : heap_; }
-  // Both overwrite, so what was owned must be gone. Sizes are copied as bytes: no branch on the rank, but one.
+  // Both overwrite without freeing. Sizes are copied as bytes, to branch on the rank only once.
   void CopyFrom(const Shape& other) {
     std::memcpy(inline_, other.inline_, sizeof(inline_));
     num_elements_ = other.num_elements_;
@@ -132,11 +132,11 @@ class PartialShape {
   // Whether some shape fits both.
   bool IsCompatibleWith(const PartialShape& other) const;
   bool IsCompatibleWith(const Shape& shape) const;
-  // What is known of a tensor that has both shapes; INVALID_ARGUMENT when none fits.
+  // The knowledge about a tensor that has both shapes; INVALID_ARGUMENT if they contradict each other.
   absl::StatusOr<PartialShape> MergeWith(const PartialShape& other) const;
   // REQUIRES: IsFullyDefined().
   Shape ToShape() const;
-  // The same with -1 for every unknown size: for what is written down.
+  // The same with -1 for every unknown size, for files.
   PartialShape WithoutIds() const;
   // Whether both are equal, and so are the ids of unknown sizes.
   bool IsIdenticalTo(const PartialShape& other) const { return has_rank_ == other.has_rank_ && dims_ == other.dims_; }

@@ -17,14 +17,14 @@
 
 namespace sluice {
 
-// What a TensorShapeProto says, before anybody has asked whether it makes sense.
+// The fields of a TensorShapeProto, unchecked.
 struct RawShape {
   absl::InlinedVector<int64_t, 8> dims;
   bool unknown_rank = false;
 };
 
-// Adds what `reader`'s message says to `out`: a message given in parts is the sum of them. Stops with kTensorShape
-// beyond kMaxRank dimensions, and with the wire's errors at damaged bytes.
+// Adds the fields of `reader`'s message to `out`: a message given in parts is their concatenation. Stops with
+// kTensorShape beyond kMaxRank dimensions, and with the wire's errors at damaged bytes.
 absl::Status ReadShapeProto(WireReader reader, RawShape* out);
 
 // The shape in `bytes`. INVALID_ARGUMENT for sizes below -1, more than 254 dimensions, overflow, and dimensions beside

@@ -41,7 +41,7 @@ size_t ElementAlignment(DType dtype) {
   return DTypeSize(dtype);
 }
 
-// Elements that are objects, and elements that this process writes, must be where it can reach them.
+// The error for object elements, or elements that this process writes, outside of host memory.
 absl::Status NeedsHostMemory(DType dtype, absl::string_view allocator) {
   return Error(ErrorCode::kWrongUse)
       .Text(absl::StrCat("a tensor of ", DTypeName(dtype), " cannot be made in the memory of ", allocator))
@@ -54,8 +54,7 @@ void CopyElements(const Tensor& from, Tensor* to) {
   std::copy(source.begin(), source.end(), to->flat<T>().begin());
 }
 
-// Strings that look at text of somebody else, and what tells the owner that they no longer do: at the end of this
-// object, whether or not it was called, and once.
+// Strings that view another owner's text, and the callback for their end: called once, at the latest by the destructor.
 class StringViews {
  public:
   StringViews(absl::Span<const absl::string_view> texts, absl::AnyInvocable<void()> release)
@@ -150,7 +149,7 @@ absl::StatusOr<Tensor> Tensor::WrapStrings(const Shape& shape, absl::Span<const 
     if (release) release();
     return Make(DType::kString, shape);
   }
-  // The strings end with the buffer, and what they look at after them.
+  // The buffer destroys the strings, then releases their text.
   StringViews views(elements, std::move(release));
   if (views.data() == nullptr) return OutOfMemory(DType::kString, shape, HostAllocator().name());
   void* const data = views.data();
@@ -159,7 +158,7 @@ absl::StatusOr<Tensor> Tensor::WrapStrings(const Shape& shape, absl::Span<const 
     if (buffer == nullptr) return OutOfMemory(DType::kString, shape, HostAllocator().name());
     buffer->MarkReadOnly();
     return FromBuffer(DType::kString, shape, buffer, 0);
-  } catch (const std::bad_alloc&) {  // Nothing has been moved out of `views`, which ends here.
+  } catch (const std::bad_alloc&) {  // `views` still owns all, and ends here.
     return OutOfMemory(DType::kString, shape, HostAllocator().name());
   }
 }

@@ -55,14 +55,14 @@ class Tensor {
   // INVALID_ARGUMENT when `bytes` is not what dtype and shape need or dtype is not plain (then `release` has run).
   static absl::StatusOr<Tensor> Wrap(DType dtype, const Shape& shape, void* data, size_t bytes,
                                      absl::AnyInvocable<void()> release, bool read_only = false);
-  // Strings in memory of the caller, not copied (but for those of up to 22 bytes), in use until `release` has run,
-  // which it does once, on any thread: when the last tensor that shares them goes, or here on failure. They are never
-  // written in place; copies of elements own their text. INVALID_ARGUMENT when `elements`, which are read here only,
-  // are not as many as the shape has. One allocation of 24 bytes an element, and a small one.
+  // Strings in memory of the caller, not copied (except those of up to 22 bytes), in use until `release` has run: once,
+  // on any thread, when the last tensor that shares them goes, or here on failure. They are never written in place;
+  // copies of elements own their text. INVALID_ARGUMENT when `elements`, which are read here only, are not as many as
+  // the shape has. One allocation of 24 bytes an element, and a small one.
   static absl::StatusOr<Tensor> WrapStrings(const Shape& shape, absl::Span<const absl::string_view> elements,
                                             absl::AnyInvocable<void()> release);
   // A part of `buffer` from byte `offset` on; takes over one reference of `buffer`, also when it fails.
-  // INVALID_ARGUMENT when the part leads out of the buffer, is misaligned, or holds elements of another kind.
+  // INVALID_ARGUMENT if the part exceeds the buffer, is misaligned, or holds elements of another kind.
   static absl::StatusOr<Tensor> FromBuffer(DType dtype, const Shape& shape, Buffer* buffer, size_t offset);
 
   template <typename T>
@@ -114,7 +114,7 @@ class Tensor {
   }
   // Whether the elements lie in this object.
   bool IsInline() const { return storage() == Storage::kInline; }
-  // What holds the elements, or null when they are inline; and where in it they begin. Lives as long as this tensor.
+  // The buffer of the elements (null if inline), and their offset in it. Lives as long as this tensor.
   Buffer* buffer() const { return IsInline() ? nullptr : heap_.buffer; }
   size_t buffer_offset() const { return IsInline() ? 0 : heap_.offset; }
   bool SharesBufferWith(const Tensor& other) const {
@@ -191,7 +191,7 @@ Tensor Tensor::Vector(absl::Span<const T> values) {
   return Of<T>(Shape::Of({static_cast<int64_t>(values.size())}), values);
 }
 
-// Says what was found when a scalar of `wanted` was needed.
+// The error for a tensor that is not a scalar of `wanted`.
 absl::Status NotAScalar(const Tensor& tensor, DType wanted);
 
 template <typename T>

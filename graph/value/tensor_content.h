@@ -9,11 +9,11 @@
 
 namespace sluice {
 
-// The elements of a tensor of plain elements, as they stand in its TensorProto.
+// The plain elements of a tensor, as encoded in its TensorProto.
 struct TensorContent {
   DType dtype = DType::kInvalid;
   Shape shape;
-  absl::string_view bytes;  // Of all elements, perhaps misaligned; empty where they are written down in another way.
+  absl::string_view bytes;  // Of all elements, perhaps misaligned; empty if encoded in another way.
 };
 
 // Errors as of InspectTensorProto (tensor_proto.h).

@@ -108,7 +108,7 @@ bool Convert(const Number& number, std::complex<T>* value) {
   return true;
 }
 
-// Calls `visit` with a value of the C++ type of `type`; false where that is not one of numbers.
+// Calls `visit` with a value of the C++ type of `type`; false unless that is a type of numbers.
 template <typename Visit>
 bool VisitNumberType(DType type, Visit visit) {
   switch (type) {
@@ -153,7 +153,7 @@ absl::Status NoNumbers(DType type) {
       .Found(DTypeName(type));
 }
 
-// `number` as an element; false where it is not one of the type.
+// Stores `number` as an element; false if the type cannot hold it.
 template <typename T>
 bool ToElement(double number, T* element) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {

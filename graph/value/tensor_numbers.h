@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_VALUE_TENSOR_NUMBERS_H_
 #define SLUICE_GRAPH_VALUE_TENSOR_NUMBERS_H_
 
-// Tensors of numbers made and read without a switch over their type.
+// Makes and reads tensors of numbers without a switch over their type.
 //
 //   SLUICE_ASSIGN_OR_RETURN(Tensor m, TensorOf<float>({{1, 2, 3}, {4, 5, 6}}));          // [2,3]
 //   SLUICE_ASSIGN_OR_RETURN(Tensor half, TensorOfNumbers(DType::kHalf, shape, numbers));
@@ -22,12 +22,12 @@
 
 namespace sluice {
 
-// Lists in braces, in each other as deep as the tensor has axes; one value is a scalar. An argument of TensorOf and of
-// functions like it: never named.
+// Lists in braces, nested as deep as the tensor has axes; one value is a scalar. Only for arguments of TensorOf and the
+// like.
 template <typename T>
 class NestedList {
  public:
-  NestedList(T value) : values_{value} {}  // NOLINT(google-explicit-constructor): so that numbers may stand in lists.
+  NestedList(T value) : values_{value} {}  // NOLINT(google-explicit-constructor): converts numbers in lists.
   NestedList(std::initializer_list<NestedList> parts) : dims_{static_cast<int64_t>(parts.size())} {  // NOLINT
     const NestedList* first = nullptr;
     for (const NestedList& part : parts) {
@@ -41,7 +41,7 @@ class NestedList {
   }
 
   absl::Span<const int64_t> dims() const { return dims_; }
-  // Whether all lists beside each other are equally long and deep.
+  // Whether all lists of one level are equally long and deep.
   bool is_even() const { return is_even_; }
   const std::vector<T>& values() const { return values_; }
 
@@ -51,10 +51,10 @@ class NestedList {
   bool is_even_ = true;
 };
 
-// What TensorOf says of lists that are not even.
+// The error of TensorOf for uneven lists.
 absl::Status UnevenLists();
 
-// The tensor that the lists write out. kTensorShape where lists beside each other differ in length or depth. Plain T.
+// Makes a tensor from lists. kTensorShape if lists of one level differ in length or depth. Plain T.
 template <typename T>
 absl::StatusOr<Tensor> TensorOf(const NestedList<T>& lists) {
   if (!lists.is_even()) return UnevenLists();
@@ -67,16 +67,16 @@ absl::StatusOr<Tensor> TensorOf(const NestedList<T>& lists) {
   return *std::move(made);
 }
 
-// A tensor of any real, complex, integer or boolean type. kTensorDType where a number is not one of the type (2.5 for
-// int32), or the type has no numbers; kTensorShape where there are not as many as the shape has elements.
+// A tensor of any real, complex, integer or boolean type. kTensorDType if the type cannot hold a number (2.5 for int32)
+// or has none; kTensorShape if their count is not that of the shape.
 absl::StatusOr<Tensor> TensorOfNumbers(DType type, const Shape& shape, absl::Span<const double> numbers);
-// The same number everywhere.
+// Sets all elements to `number`.
 absl::StatusOr<Tensor> FilledTensor(DType type, const Shape& shape, double number);
 
 // The only element of a tensor of numbers, or all of them, as T: float, double, int32_t, int64_t or bool; complex
 // numbers as std::complex<float> and std::complex<double>. Fractions are cut off where T is an integer, as by a cast.
-// kTensorDType where an element is beyond the range of T, is complex and T is not, or is not a number; kTensorShape
-// where there is more than one element, or none.
+// kTensorDType if an element is beyond the range of T, is complex and T is not, or is not a number; kTensorShape (for
+// one element) if there are more, or none.
 template <typename T>
 absl::StatusOr<T> ElementAs(const Tensor& tensor);
 template <typename T>

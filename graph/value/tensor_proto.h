@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_VALUE_TENSOR_PROTO_H_
 #define SLUICE_GRAPH_VALUE_TENSOR_PROTO_H_
 
-// Tensors to and from the bytes of a TensorProto, without protobuf objects. How values may be written down:
+// Tensors to and from the bytes of a TensorProto, without protobuf objects. Encodings of values:
 // - `tensor_content`, the elements' bytes, wins where it is present and must then have exactly the right size. For
 //   strings and variants it holds all lengths as varints, then all bytes.
 // - Else the typed field of the dtype counts (`int_val` for all integers of up to 32 bits but uint32, `half_val` for
@@ -25,29 +25,29 @@
 
 namespace sluice {
 
-// What a TensorProto holds.
+// The facts of a TensorProto.
 struct TensorProtoInfo {
   DType dtype = DType::kInvalid;
   Shape shape;
   // Bytes of the unpacked tensor, nested tensors and long strings included.
   int64_t memory_bytes = 0;
-  // At most one value is written down: all elements are equal to it (or zero).
+  // At most one value is encoded: all elements equal it (or zero).
   bool is_splat = false;
 };
 
 // Checks everything about the TensorProto in `bytes` without making the tensor: wire format, dtype, shape, numbers of
-// values and bytes, handles, nesting of variants, and the memory that it would take. What passes can be decoded, unless
-// it holds a variant whose type is not known then. INVALID_ARGUMENT errors name the fact (kTensorDType, kTensorShape,
-// kTensorContent, kTensorValue, kTensorKind, kTensorTooLarge, kLimitDepth); node and op are added by the caller.
-// `base_offset` is where `bytes` stands in its file, for errors.
+// values and bytes, handles, nesting of variants, and the memory that it would take. If it passes, it can be decoded,
+// unless it holds a variant of a type unknown to the decoder. INVALID_ARGUMENT errors name the fact (kTensorDType,
+// kTensorShape, kTensorContent, kTensorValue, kTensorKind, kTensorTooLarge, kLimitDepth); node and op are added by the
+// caller. `base_offset` is where `bytes` stands in its file, for errors.
 absl::StatusOr<TensorProtoInfo> InspectTensorProto(absl::string_view bytes, const LoadLimits& limits = LoadLimits(),
                                                    size_t base_offset = 0);
 
 struct DecodeTensorOptions {
   LoadLimits limits;
-  // The variant types that are known; others are refused by name.
+  // The known variant types; others are refused by name.
   absl::Span<const VariantCodec> variant_codecs;
-  // Keeps the bytes alive. Where it is set, large well-aligned `tensor_content` is shared, not copied, and read-only.
+  // Keeps the bytes alive. If set, large well-aligned `tensor_content` is shared, not copied, and read-only.
   std::shared_ptr<const void> owner;
   size_t base_offset = 0;
 };
@@ -62,7 +62,7 @@ struct EncodeTensorOptions {
 };
 
 // The bytes of a TensorProto that decodes to `tensor`: single values in their typed field, others as tensor_content.
-// UNIMPLEMENTED for variants that cannot be written down. REQUIRES: tensor.has_value(), elements in host memory.
+// UNIMPLEMENTED for variants that cannot be encoded. REQUIRES: tensor.has_value(), elements in host memory.
 absl::StatusOr<std::string> EncodeTensorProto(const Tensor& tensor,
                                               const EncodeTensorOptions& options = EncodeTensorOptions());
 

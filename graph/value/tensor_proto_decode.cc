@@ -47,7 +47,7 @@ class PlainWriter {
     }
     const char* const last = p_ - element_bytes;
     while (p_ != end_) {
-      // Copies what is there already, so that each turn doubles it.
+      // Copies all elements so far, which doubles them each time.
       const size_t bytes = std::min(static_cast<size_t>(p_ - last), static_cast<size_t>(end_ - p_));
       std::memcpy(p_, last, bytes);
       p_ += bytes;
@@ -114,7 +114,7 @@ absl::Status DecodePlain(const Parsed& parsed, Tensor* tensor) {
   return absl::OkStatus();
 }
 
-// Repeats the last of the `count` elements that are there to the end.
+// Repeats the last of the `count` elements to the end.
 template <typename T>
 void PadElements(size_t count, absl::Span<T> elements) {
   if (count > 0 && count < elements.size()) std::fill(elements.begin() + count, elements.end(), elements[count - 1]);
@@ -173,7 +173,7 @@ absl::Status DecodeHandles(const Parsed& parsed, Tensor* tensor) {
   return absl::OkStatus();
 }
 
-// Shares large content with the file's bytes, where somebody keeps those alive. Nothing when it has to be copied.
+// Shares large content with the file's bytes, which `owner` keeps alive. No value if it must be copied.
 absl::StatusOr<Tensor> ShareContent(const Parsed& parsed, const std::shared_ptr<const void>& owner) {
   const bool aligned =
       reinterpret_cast<uintptr_t>(parsed.content.data()) % std::min<size_t>(DTypeSize(parsed.dtype), 8) == 0;
@@ -203,7 +203,7 @@ absl::StatusOr<Tensor> DecodeSimple(const Parsed& parsed, const DecodeTensorOpti
 // One tensor of a tree: a root, and tensors inside the variants of others.
 struct TreeNode {
   Parsed parsed;
-  size_t first_child = 0;  // Those of its variants stand in a row.
+  size_t first_child = 0;  // Its variants' children are consecutive.
   Tensor value;
 };
 

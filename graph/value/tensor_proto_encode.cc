@@ -107,7 +107,7 @@ void WriteHandle(const ResourceHandle& handle, WireWriter* writer) {
 struct OpenTensor {
   Tensor tensor;
   size_t tensor_mark = 0;    // Of the message around it; the root has none.
-  int64_t next_element = 0;  // The one before is open while `nested` is not used up.
+  int64_t next_element = 0;  // The previous one is open until all of `nested` are written.
   bool element_open = false;
   size_t element_mark = 0;
   std::vector<Tensor> nested;

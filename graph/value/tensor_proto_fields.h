@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_VALUE_TENSOR_PROTO_FIELDS_H_
 #define SLUICE_GRAPH_VALUE_TENSOR_PROTO_FIELDS_H_
 
-// What the reader and the writer of TensorProtos share. Internal to tensor_proto.
+// Shared by the reader and the writer of TensorProtos. Internal to tensor_proto.
 
 #include <cstddef>
 #include <cstdint>
@@ -126,7 +126,7 @@ absl::Status ForEachElement(const Parsed& parsed, Fn&& fn);
 class ContentLengths {
  public:
   explicit ContentLengths(absl::string_view content) : p_(content.data()), end_(content.data() + content.size()) {}
-  // False where the bytes are no varint below 2^32.
+  // False if the bytes are not a varint below 2^32.
   bool Next(uint32_t* length) {
     uint64_t value = 0;
     for (int shift = 0; shift < 35 && p_ != end_; shift += 7) {

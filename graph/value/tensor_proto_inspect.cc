@@ -1,4 +1,4 @@
-// Reading and checking TensorProtos: everything that happens before memory is taken.
+// Reads and checks TensorProtos before memory is taken.
 
 #include <vector>
 

@@ -66,7 +66,7 @@ void TString::assign(absl::string_view text) {
     SetSize(text.size());
     return;
   }
-  TString made;  // `text` may be a part of what is replaced.
+  TString made;  // `text` may be a part of the old text.
   CopyText(made.Allocate(text.size(), 0), text);
   Take(made);
 }

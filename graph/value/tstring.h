@@ -18,8 +18,8 @@ namespace sluice {
 //   2 offset  u32 size << 2 | 2; u32 distance from this object to the characters; u32 count: not owned
 //   3 view    u64 size << 2 | 3; const char*: not owned
 //
-// All zero bytes are the empty string. We make small and large ones, and views only where asked to (ViewOf); views and
-// offset ones, left by a C client, are read, and become small or large when they are copied or written to.
+// All zero bytes are the empty string. We make small and large ones, and views only by ViewOf; views and offset ones,
+// left by a C client, are read, and become small or large when they are copied or written to.
 // Ownership: owns what it makes. Throws std::bad_alloc when memory is short, as standard containers do (kernels'
 // callers turn that into a status). Thread-safety: like std::string.
 class TString {
@@ -28,8 +28,8 @@ class TString {
 
   TString() { std::memset(&rep_, 0, sizeof(rep_)); }
   explicit TString(absl::string_view text) : TString() { assign(text); }
-  // Text of the caller, which outlives this string and those that it is moved to: a view of it, but of up to 22
-  // characters a copy in place. Copies own theirs. Does not throw. REQUIRES: fewer than 2^60 characters.
+  // A view of the caller's text, which must outlive this string and those that it is moved to; up to 22 characters are
+  // copied in place. Copies own their text. Does not throw. REQUIRES: fewer than 2^60 characters.
   static TString ViewOf(absl::string_view text) {
     TString made;
     if (text.size() <= kSmallCapacity) {
@@ -136,7 +136,7 @@ class TString {
   void FreeLarge();
   // Takes over the other's text and leaves it empty.
   void Take(TString& other) noexcept {
-    if (other.kind() == Kind::kOffset) {  // Its distance counts from where it stands.
+    if (other.kind() == Kind::kOffset) {  // Its distance is relative to this object.
       assign(other.view());
     } else {
       if (kind() == Kind::kLarge) FreeLarge();

@@ -8,7 +8,7 @@ namespace {
 
 std::atomic<int64_t> live_count{0};  // Relaxed throughout: read when everything is at rest.
 
-// The values of this thread whose end has come while another's was under way.
+// The values of this thread that ended inside of another's end.
 struct EndQueue {
   bool running = false;
   VariantObject* first = nullptr;

@@ -19,15 +19,15 @@ namespace sluice {
 class Tensor;
 
 // Base of the values. A derived class T has `static constexpr absl::string_view kTypeName`, the name that TensorFlow
-// writes to files, and hands it to this constructor. Shared by tensors, hence constant unless RefCountIsOne().
-// Lists may hold lists to any depth: their ends are put in a row, not nested, so no chain exhausts the stack.
+// writes to files, and passes it to this constructor. Shared by tensors, hence constant unless RefCountIsOne(). Lists
+// may hold lists to any depth: they are destroyed one after another, not nested, so no chain exhausts the stack.
 // Thread-safety: constant access from any thread.
 class VariantObject : public Counted {
  public:
   ~VariantObject() override;
 
   absl::string_view type_name() const { return type_name_; }
-  // Writes what a VariantCodec needs to make an equal value. UNIMPLEMENTED for values that cannot be written down.
+  // Writes what a VariantCodec needs to make an equal value. UNIMPLEMENTED for values that cannot be encoded.
   virtual absl::Status Encode(std::string* metadata, std::vector<Tensor>* tensors) const = 0;
   // For people: what it is and how large.
   virtual std::string DebugString() const { return std::string(type_name_); }
@@ -61,7 +61,7 @@ class Variant {
   const T* Get() const {
     return type_name() == T::kTypeName ? static_cast<const T*>(object_.get()) : nullptr;
   }
-  // The value for changing in place: null unless it is a T that nobody else holds.
+  // The value for changes in place; null unless it is a T without other holders.
   template <typename T>
   T* GetMutable() {
     return type_name() == T::kTypeName && object_->RefCountIsOne() ? static_cast<T*>(object_.get()) : nullptr;
@@ -73,7 +73,7 @@ class Variant {
 
 static_assert(sizeof(Variant) == 8, "an element of a variant tensor is one pointer");
 
-// How a value is made from what a file holds. Rows of constant tables that decoders are given.
+// Makes values from files. Rows of constant tables for decoders.
 struct VariantCodec {
   absl::string_view type_name;
   absl::StatusOr<Variant> (*decode)(absl::string_view metadata, absl::Span<Tensor> tensors);

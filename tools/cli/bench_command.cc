@@ -40,7 +40,7 @@ int64_t NowNs() {
       .count();
 }
 
-// The most memory that this process has held so far.
+// Returns the peak memory of this process.
 int64_t PeakMemoryBytes() {
   rusage usage;
   return ::getrusage(RUSAGE_SELF, &usage) == 0 ? int64_t{usage.ru_maxrss} * 1024 : 0;
@@ -92,7 +92,7 @@ class BenchCommand : public Command {
     }
     LoadOptions load = model_.Options();
     session_options_.limits = load.limits;
-    load.check_signatures = false;  // ResolveRun checks the one that is used.
+    load.check_signatures = false;  // ResolveRun checks the signature in use.
     absl::StatusOr<LoadedGraph> loaded = model_.Load(console, load);
     if (!loaded.ok()) {
       console.Problem(loaded.status());
@@ -144,7 +144,7 @@ class BenchCommand : public Command {
     result->threads = NumThreads(*session);
     result->nodes = static_cast<int64_t>(model.graph.num_nodes());
     if (profile_ && !result->is_cut_short) {
-      TouchCpuAllocator();  // Of the threads that have not run yet too.
+      TouchCpuAllocator();  // For threads that have not run yet, too.
       StepStatsCollector collector(callable->graph(), session->core().device_list().client().name);
       call.observer = &collector;
       for (int64_t i = 0; i < std::min(result->runs.runs, kMaxProfileRuns); ++i) {
@@ -163,10 +163,10 @@ class BenchCommand : public Command {
   }
 
   // Copies of the inputs (second handles of the same values) are made outside of the time.
-  // Ctrl-C ends it: what was measured until then counts, unless that is nothing.
+  // Ctrl-C ends it; the times measured until then count, unless there are none.
   absl::Status MeasureRuns(const Callable& callable, const std::vector<Tensor>& values,
                            CancellationManager& cancellation, BenchResult* result) const {
-    CallOptions call;  // Short runs are left to end by themselves, and not asked to look out for more than they must.
+    CallOptions call;  // No deadline or cancellation: short runs end by themselves, and polling would cost time.
     if (result->first_run > kLongRunNs) call.cancellation = &cancellation;
     const int64_t end = NowNs() + static_cast<int64_t>(max_seconds_ * 1e9);
     std::vector<int64_t> times;

@@ -44,7 +44,7 @@ class CheckCommand : public Command {
   }
 
  private:
-  // Whether not a byte of the model is known: this says nothing of a graph.
+  // Whether no byte of the model was read, so that the error says nothing about a graph.
   static bool IsUnread(const absl::Status& error) {
     const ErrorCode code = ErrorInfoOf(error).value_or(ErrorInfo()).code;
     return code == ErrorCode::kFileMissing || code == ErrorCode::kFileRead || code == ErrorCode::kSavedModelMissing ||

@@ -29,7 +29,7 @@ constexpr CommandRow kCommands[] = {
      "sluice convert train.pbtxt infer.pb --fetch logits", &MakeConvertCommand},
     {"grad", "MODEL", "adds gradients to a model: a GraphDef that TensorFlow runs, too",
      "sluice grad model.pb --y loss --x weights,bias -o with_gradients.pb", &MakeGradCommand},
-    {"train", "MODEL DATA", "trains a model on arrays: checkpoints, loss curve, goes on where it was interrupted",
+    {"train", "MODEL DATA", "trains a model on arrays: checkpoints, loss curve, resumes where it was interrupted",
      "sluice train model.pb digits.npz --loss loss --metric accuracy --optimizer adam --validate 0.1 -o run1",
      &MakeTrainCommand},
     {"bench", "MODEL", "how long a model takes to load, to prepare and to run",

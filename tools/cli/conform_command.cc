@@ -81,7 +81,7 @@ class ConformCommand : public Command {
   // Results in the order of the cases.
   std::vector<CaseResult> RunAll(Console& console, const std::vector<ConformCase>& cases) const {
     std::vector<CaseResult> results(cases.size());
-    std::atomic<size_t> next{0};  // Relaxed: each number is taken once, nothing else hangs on it.
+    std::atomic<size_t> next{0};  // Relaxed: only hands out numbers.
     Mutex console_mu;
     const auto work = [&] {
       for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < cases.size();
@@ -106,7 +106,7 @@ class ConformCommand : public Command {
     return RunConformCase(test, plugins_.kernels(), plugins_.added_ops(), calls_);
   }
 
-  // One that reads and writes files by names relative to its folder: the process works there meanwhile.
+  // Runs a case with file names relative to its folder: the process works in a copy meanwhile.
   CaseResult RunInCopy(Console& console, const ConformCase& test) const {
     const absl::StatusOr<std::unique_ptr<CaseCopy>> copy = CaseCopy::Make(test);
     if (copy.ok()) return RunOne((*copy)->test());

@@ -42,14 +42,14 @@ bool IsBinaryName(const std::string& path) {
   return ending.empty() || ending == ".pb" || ending == ".graphdef";
 }
 
-// Whether programs registered gradients for single nodes.
+// Whether the library has gradients registered for single nodes.
 bool HasOwnGradients(const FunctionLibrary& library) {
   const auto& gradients = library.gradients();
   return std::any_of(gradients.begin(), gradients.end(),
                      [](const auto& gradient) { return IsRegisteredGradientKey(gradient.first); });
 }
 
-// Takes away attrs that say what the op's default says anyway. How many there were.
+// Removes attrs that equal the op's default; returns their number.
 absl::StatusOr<int64_t> StripDefaults(Graph* graph) {
   int64_t stripped = 0;
   for (const NodeId id : graph->Nodes()) {
@@ -79,8 +79,9 @@ class ConvertCommand : public Command {
         ->delimiter(',')
         ->transform(WithoutBlanks())
         ->group("Graph");
-    app.add_option("--signature", signature_,
-                   "whose results the names of --fetch are [serving_default, if there]; without --fetch: all of them")
+    app.add_option(
+           "--signature", signature_,
+           "the signature whose results --fetch names [serving_default, if there]; without --fetch: all of them")
         ->option_text("KEY")
         ->group("Graph");
     freeze_.Declare(app, "without --fetch: all results of the signature");
@@ -89,7 +90,7 @@ class ConvertCommand : public Command {
                  "contents of its lookup tables")
         ->group("Graph");
     app.add_flag("--strip-defaults", strip_defaults_, "leave out attrs that have their default value")->group("Graph");
-    app.add_flag("--strip-devices", strip_devices_, "leave out the devices that nodes ask for")->group("Graph");
+    app.add_flag("--strip-devices", strip_devices_, "leave out the devices of nodes")->group("Graph");
     auto* text = app.add_flag("--text", as_text_, "write text, whatever the name")->group("Output");
     app.add_flag("--binary", as_binary_, "write binary, whatever the name")->group("Output")->excludes(text);
     app.add_flag("--json", json_, "one JSON document: what was written, and what was left out")->group("Output");
@@ -123,7 +124,7 @@ class ConvertCommand : public Command {
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions options = model_.Options();
     options.infer_shapes = false;
-    options.check_meta_graph = false;  // Only the graph is taken.
+    options.check_meta_graph = false;  // Only the graph is written.
     options.keep_unsound = true;
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
     SLUICE_RETURN_IF_ERROR(CheckUnsound(console, model));
@@ -171,7 +172,7 @@ class ConvertCommand : public Command {
     return absl::OkStatus();
   }
 
-  // Nodes of ops that are not known here can be written as they were read; what else is wrong has lost something.
+  // Nodes of unknown ops can be written as they were read; other errors mean that something was lost.
   absl::Status CheckUnsound(Console& console, const LoadedGraph& model) const {
     const std::vector<absl::Status> errors = AllErrors(model.unsound);
     const auto is_lossless = [](const absl::Status& error) {
@@ -242,7 +243,7 @@ class ConvertCommand : public Command {
       KeepReachableFunctions(*graph);
       SLUICE_RETURN_IF_ERROR(TieUnknownColocations(*graph));
       const auto after = static_cast<int64_t>(graph->num_nodes());
-      // What is frozen has other nodes than the model, and just those that are needed.
+      // A frozen graph has other nodes than the model.
       if (!freeze_.is_given) console.Note(absl::StrCat("kept ", CountText(after), " of ", CountOf(before, "node")));
     }
     if (strip_devices_) {

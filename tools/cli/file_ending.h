@@ -9,11 +9,11 @@
 
 namespace sluice {
 
-// The ending of the file name in `path`, with its point: ".pb"; empty when it has none.
+// Returns the ending of the file name in `path`, with its dot: ".pb"; empty if it has none.
 absl::string_view FileEnding(absl::string_view path);
 
-// A check for CLI::Option::check of an option that names an output file: the name ends in one of `endings` or has no
-// ending, else the complaint says what is written (`what`: "an SVG drawing").
+// A check for CLI::Option::check of an option that names an output file: accepts names that end in one of `endings` or
+// have no ending; else the complaint names the content (`what`: "an SVG drawing").
 CLI::Validator EndsIn(std::vector<std::string> endings, std::string what);
 
 }  // namespace sluice

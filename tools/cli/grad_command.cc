@@ -87,7 +87,7 @@ class GradCommand : public Command {
     SLUICE_RETURN_IF_ERROR(model_.LoadPlugins());
     LoadOptions options = model_.Options();
     options.infer_shapes = false;
-    options.check_meta_graph = false;  // Only the graph is taken.
+    options.check_meta_graph = false;  // Only the graph is written.
     SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, model_.Load(console, options));
     SLUICE_ASSIGN_OR_RETURN(const ModelNames names, ModelNames::Create(model, signature_));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<Output> ys, Find(model.graph, names, "y", ys_));
@@ -130,7 +130,7 @@ class GradCommand : public Command {
     return console.Flush();
   }
 
-  // A file without any gradient would be of no use: kCannotRun where no y depends on any x.
+  // A file without any gradient would be useless: kCannotRun if no y depends on any x.
   absl::Status CheckConnected(const GradientResult& found) const {
     const bool has_any = std::any_of(found.xs.begin(), found.xs.end(), [](const Gradient& dx) { return dx.is_set(); });
     if (has_any) return absl::OkStatus();
@@ -175,7 +175,7 @@ class GradCommand : public Command {
     }
   }
 
-  // The outputs that users call `wanted`; all that are not there at once.
+  // Finds the outputs that users call `wanted`; reports all missing ones at once.
   absl::StatusOr<std::vector<Output>> Find(const Graph& graph, const ModelNames& names, const char* role,
                                            const std::vector<std::string>& wanted) {
     std::vector<Output> outputs;
@@ -196,7 +196,7 @@ class GradCommand : public Command {
     return outputs;
   }
 
-  // Turns the model's graph into what computes the ys, the xs and the gradients called `made`, without variables.
+  // Reduces the model's graph to the ys, the xs and the gradients called `made`, without variables.
   absl::Status Freeze(Console& console, const ModelNames& names, std::vector<std::string> made,
                       LoadedGraph* model) const {
     for (const std::string& name : ys_) made.push_back(Endpoint(names, name));
@@ -213,7 +213,7 @@ class GradCommand : public Command {
     return absl::OkStatus();
   }
 
-  // What users call `name`.
+  // Returns the users' name for `name`.
   static std::string Endpoint(const ModelNames& names, const std::string& name) {
     const std::string as_input = names.InputEndpoint(name);
     return as_input != name ? as_input : names.OutputEndpoint(name);

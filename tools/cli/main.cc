@@ -29,7 +29,7 @@
 namespace sluice {
 namespace {
 
-// Of what CLI11 says about a command line, which holds what was typed.
+// Bounds CLI11's message, which repeats what was typed.
 constexpr size_t kMaxProblemBytes = 400;
 
 void WriteHelp(Console& console) {
@@ -57,7 +57,7 @@ int WrongUse(Console& console, const std::string& problem, absl::string_view com
   return kExitUsage;
 }
 
-// The option of `app` that "--fech" may be meant for, with its dashes; empty: none is near.
+// Returns the option of `app` that "--fech" may mean, with its dashes; empty if none is near.
 std::string NearestOption(const CLI::App& app, absl::string_view unknown) {
   const std::string stem(absl::StripPrefix(absl::StripPrefix(unknown, "-"), "-"));
   std::vector<std::string> names, begun;
@@ -71,7 +71,7 @@ std::string NearestOption(const CLI::App& app, absl::string_view unknown) {
       if (name == stem) return names.back();
     }
   }
-  // With the dashes two letters that changed places are near.
+  // Kept with the dashes: then two swapped letters count as near.
   const std::vector<absl::string_view> candidates(names.begin(), names.end());
   const std::vector<std::string> near = NearestNames("--" + stem, candidates, 1);
   if (!near.empty()) return near[0];
@@ -85,8 +85,7 @@ std::string UnknownOption(const CLI::App& app, const std::string& word) {
                       near.empty() ? "" : absl::StrCat(" (did you mean ", near, "?)"));
 }
 
-// What is wrong with a command line that CLI11 refuses with `error`: first the options that there are not, which may be
-// why the rest makes no sense.
+// Describes why CLI11 refuses a command line: unknown options first, which may be the cause of the rest.
 std::string ProblemWith(const CLI::App& app, const CLI::ParseError& error) {
   std::vector<std::string> unknown;
   const std::vector<std::string> words = app.remaining();
@@ -119,7 +118,7 @@ struct CommonOptions {
 };
 
 void DeclareCommon(const CommandRow& row, CLI::App& app, CommonOptions* options) {
-  app.set_help_flag();  // It stands first otherwise; our group of options for all commands comes last.
+  app.set_help_flag();  // It would come first; our group of options for all commands comes last.
   app.set_help_flag("-h,--help", "this text")->group("General");
   app.add_flag("-q,--quiet", options->quiet, "no notes, warnings and progress on standard error")->group("General");
   app.footer(absl::StrCat("Example:\n  ", row.example));
@@ -143,7 +142,7 @@ int ParseAndRun(Console& console, const CommandRow& row, const std::vector<std::
   return command.Run(console);
 }
 
-// Whether standard output is to be one JSON document. Asked of the words themselves: the command line may be wrong.
+// Whether standard output must be one JSON document. Looks at the words themselves: the command line may be wrong.
 bool WantsJson(const CLI::App& app, const std::vector<std::string>& arguments) {
   const CLI::Option* const option = app.get_option_no_throw("--json");
   if (option == nullptr) return false;
@@ -154,8 +153,8 @@ bool WantsJson(const CLI::App& app, const std::vector<std::string>& arguments) {
   return is_apart || std::find(arguments.begin(), arguments.end(), "--json=-") != arguments.end();
 }
 
-// Runs one command. Whatever goes wrong in it is an error with a code, also what is thrown and a check that fails; with
-// --json standard output has one document also then.
+// Runs one command. Every failure, exceptions and failed checks included, is an error with a code; with --json standard
+// output has one document even then.
 int RunCommand(Console& console, const CommandRow& row, const std::vector<std::string>& arguments) {
   const std::unique_ptr<Command> command = row.make();
   CLI::App app(std::string(row.summary), absl::StrCat("sluice ", row.name));
@@ -171,7 +170,7 @@ int RunCommand(Console& console, const CommandRow& row, const std::vector<std::s
   });
   if (!ended.ok()) console.Problem(ended);
   if (!wants_json || exit_status == kExitOk || console.has_written()) return exit_status;
-  if (exit_status == kExitUsage && wrong_use.ok() && console.problems().empty()) {  // The command itself found it.
+  if (exit_status == kExitUsage && wrong_use.ok() && console.problems().empty()) {  // The command found the wrong use.
     wrong_use = Error(ErrorCode::kValueSyntax).Text(absl::StrJoin(console.complaints(), "; "));
   }
   if (wrong_use.ok()) {
@@ -204,8 +203,8 @@ int Dispatch(Console& console, const std::vector<std::string>& arguments) {
   return RunCommand(console, *row, std::vector<std::string>(arguments.begin() + 1, arguments.end()));
 }
 
-// The last word where a check fails on a thread that nothing watches, or a library aborts: an error with a code and the
-// exit status of a failure, not a crash.
+// If a check fails on an unwatched thread, or a library aborts, ends with an error code and the exit status of a
+// failure, not with a crash.
 void OnAbort(int) {
   constexpr absl::string_view kText =
       "SLC9001 INTERNAL: an error inside of Sluice itself ended the program\n  see   sluice explain SLC9001\n";

@@ -19,21 +19,21 @@
 namespace sluice {
 namespace {
 
-// From this size on loading takes long enough to say what is being done.
+// From this size on loading takes long enough to show progress.
 constexpr int64_t kLongLoadBytes = int64_t{32} << 20;
 
-// The limits of limits: what protobuf reads at all, and what costs stack (functions that kernels call) or memory for
-// each loop that runs.
+// The largest values of limits: what protobuf can read, and what would cost stack (functions that kernels call) or
+// memory for each running loop.
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMostNesting = LoadLimits().max_nesting;
 constexpr int64_t kMostCallDepth = 256;
 constexpr int64_t kMostFrameDepth = 10'000;
 constexpr int64_t kMostParallelIterations = 65'536;
 
-// Errors of one load, each with its facts: they are shown by cause, with exact counts up to here.
+// Errors kept of one load: they are shown by cause, with exact counts up to here.
 constexpr int64_t kMaxKeptErrors = 10'000;
 
-// Bytes of a path in a command that is to be called.
+// Bytes of a path in a suggested command.
 constexpr size_t kMaxPath = 1000;
 
 constexpr absl::string_view kPluginHelp = "an op of a plug-in needs --plugin FILE";
@@ -43,7 +43,7 @@ int64_t SizeOf(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : 0;
 }
 
-// How to make a model that can be read from a file of another program; empty: nothing is known.
+// Says how to make a readable model from another program's file; empty if unknown.
 std::string WayFrom(absl::string_view path) {
   if (absl::EndsWith(path, ".keras") || absl::EndsWith(path, ".h5") || absl::EndsWith(path, ".hdf5")) {
     return absl::StrCat("in Python, keras.models.load_model('", PrintableName(path),
@@ -53,7 +53,7 @@ std::string WayFrom(absl::string_view path) {
   return "";
 }
 
-// An option that raises a limit of LoadLimits, and how far.
+// An option that raises a limit of LoadLimits, and its maximum.
 struct LimitOption {
   absl::string_view limit, option;
   int64_t most = kAny;
@@ -70,7 +70,7 @@ constexpr LimitOption kLimitOptions[] = {{"max_file_bytes", "--max-file-bytes"},
                                          {"max_call_depth", "--max-call-depth", kMostCallDepth},
                                          {"max_frame_depth", "--max-frame-depth", kMostFrameDepth}};
 
-// What to do about a limit that was exceeded; empty: there is no option for it.
+// Says what to do about an exceeded limit; empty if no option raises it.
 std::string HelpForLimit(const ErrorInfo& info) {
   for (const LimitOption& row : kLimitOptions) {
     if (row.limit != info.limit) continue;
@@ -80,7 +80,7 @@ std::string HelpForLimit(const ErrorInfo& info) {
   return "";
 }
 
-// What is said of a checkpoint that is given in the place of a model; empty: it is none.
+// Says what to do with a checkpoint given as a model; empty if it is not a checkpoint.
 std::string HelpForCheckpoint(ErrorCode code, const std::string& path) {
   const bool is_no_model =
       code == ErrorCode::kFileMissing || code == ErrorCode::kFileNotGraph || code == ErrorCode::kSavedModelMissing;
@@ -95,16 +95,16 @@ void AddHelp(const std::string& help, ErrorInfo* info) {
   absl::StrAppend(&info->suggestion, info->suggestion.empty() ? "" : "; ", help);
 }
 
-// Whether an op that is not known may come from a plug-in: not where its name is nearly that of a known op, nor those
-// that TensorFlow makes for itself and keeps to itself (_FusedMatMul).
+// Whether an unknown op may come from a plug-in: not if its name is nearly that of a known op, nor TensorFlow's
+// internal ones (_FusedMatMul).
 bool MayBeOfPlugin(const ErrorInfo& info) {
   return info.code == ErrorCode::kOpUnknown && info.suggestion.empty() && !info.op.empty() && info.op[0] != '_';
 }
 
-// `status` with what users of this program can do where the loader knows no way out. `has_plugins`: the command line
-// names some, which do not have the ops that are unknown still.
+// Adds to `status` what users of this program can do, if the loader knows no way out. `has_plugins`: the command line
+// names some, which lack the still unknown ops.
 absl::Status WithWaysOut(const absl::Status& status, const std::string& path, bool has_plugins) {
-  bool says_plugin = has_plugins;  // Once is enough, however many ops are unknown.
+  bool says_plugin = has_plugins;  // Say it once, however many ops are unknown.
   for (const absl::Status& error : AllErrors(status)) {
     says_plugin = says_plugin || ErrorInfoOf(error).value_or(ErrorInfo()).suggestion == kPluginHelp;
   }
@@ -156,7 +156,7 @@ LoadOptions ModelArgument::Options(LoadOptions defaults) const {
   if (!tags_.empty()) options.tags = std::vector<std::string>(absl::StrSplit(tags_, ',', absl::SkipEmpty()));
   options.limits = limits_;
   options.limits.max_kept_errors = kMaxKeptErrors;
-  options.allow_empty = false;  // An empty file is a mistake here.
+  options.allow_empty = false;  // An empty file is a user's mistake.
   return options;
 }
 

@@ -20,15 +20,15 @@ class ModelArgument {
   void Declare(CLI::App& app, const std::string& name = "MODEL");
 
   const std::string& path() const { return path_; }
-  // What the user asked for, over `defaults`; the plug-ins' ops once they are loaded.
+  // Returns `defaults` with the user's options, and the plug-ins' ops once they are loaded.
   LoadOptions Options(LoadOptions defaults = LoadOptions()) const;
 
   // Loads the plug-ins of the command line. Call before Options; an error is not about the model.
   absl::Status LoadPlugins() { return plugins_.Load(); }
   // The kernels that the model can run with. They live as long as this.
   const KernelRegistry& kernels() const { return plugins_.kernels(); }
-  // `status`, with what users of this program can do about it where it does not say so itself: the option that raises a
-  // limit, a plug-in, another command.
+  // Adds to `status` what users of this program can do about it: raise a limit by an option, load a plug-in, use
+  // another command.
   absl::Status Explained(const absl::Status& status) const;
   // Loads the model; progress and warnings go to the console, errors to the caller.
   absl::StatusOr<LoadedGraph> Load(Console& console, const LoadOptions& options) const;
@@ -43,9 +43,9 @@ class ModelArgument {
 // --freeze and --restore of commands that write a graph. Lives in its command.
 struct FreezeOption {
   bool is_given = false;
-  std::string restore;  // Empty: the values that the model has.
+  std::string restore;  // Empty: the model's own values.
 
-  // Declares both in the group "Graph"; `kept` says in the help what of the graph stays then.
+  // Declares both in the group "Graph"; `kept` describes the remaining graph in the help.
   void Declare(CLI::App& app, absl::string_view kept);
 };
 

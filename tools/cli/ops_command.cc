@@ -74,7 +74,7 @@ std::string GradientText(OpTraits::Gradient gradient) {
   return "";
 }
 
-// What the words of graph/ops/op_traits.txt behind the gradient mean to a user.
+// Explains the words of graph/ops/op_traits.txt after the gradient to users.
 std::vector<std::string> TraitTexts(const OpSchema& op) {
   std::vector<std::string> texts;
   const auto add = [&texts](bool is_so, absl::string_view text) {
@@ -108,7 +108,7 @@ std::vector<std::string> TextsOf(const Items& items, Fn fn) {
   return texts;
 }
 
-// "  inputs    a: T" and a line each for the others; "none" where there is nothing.
+// " inputs a: T" and a line each for the others; "none" for an empty list.
 std::string Rows(absl::string_view title, const std::vector<std::string>& texts) {
   std::string head = absl::StrCat("  ", title, std::string(kIndent.size() - 2 - title.size(), ' '));
   return absl::StrCat(head, texts.empty() ? "none" : absl::StrJoin(texts, absl::StrCat("\n", kIndent)), "\n");
@@ -131,7 +131,7 @@ std::string Columns(const std::vector<std::string>& names) {
   return text;
 }
 
-// Whether `part` stands in `name`, in any case.
+// Whether `name` contains `part`, ignoring case.
 bool Holds(absl::string_view name, absl::string_view part) {
   return absl::StrContains(absl::AsciiStrToLower(name), absl::AsciiStrToLower(part));
 }
@@ -178,7 +178,7 @@ class OpsCommand : public Command {
            std::any_of(names_.begin(), names_.end(), [name](const std::string& asked) { return Holds(name, asked); });
   }
 
-  // The ops that `asked` means: the one of that name, else all that hold it.
+  // Returns the ops that `asked` means: the one of that name, else all that contain it.
   std::vector<std::string> Meant(const std::string& asked) const {
     if (plugins_.ops().Find(asked) != nullptr) return {asked};
     std::vector<std::string> found;
@@ -216,7 +216,7 @@ class OpsCommand : public Command {
     return kExitUsage;
   }
 
-  // Who defines the op, where that is a plug-in; else empty.
+  // Returns the plug-in that defines the op; else empty.
   std::string OriginOf(const OpSchema& op) const {
     const std::shared_ptr<const PluginInfo> plugin = PluginOf(plugins_.ops(), op.name);
     return plugin != nullptr ? plugin->Title() : "";

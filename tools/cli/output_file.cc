@@ -35,8 +35,8 @@ std::string DirectoryOf(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-// Whether files can be made in `directory` once up to `most_made` directories, it and those above it, have been made.
-// `path` is for errors.
+// Checks that files can be made in `directory`, after making up to `most_made` missing directories on its path. `path`
+// is for errors.
 absl::Status CheckDirectory(std::string directory, int most_made, const std::string& path) {
   struct stat facts;
   for (; ::stat(directory.c_str(), &facts) != 0; --most_made) {
@@ -66,11 +66,11 @@ absl::Status CheckOutputFile(const std::string& path) {
     return CheckDirectory(DirectoryOf(path), /*most_made=*/0, path);
   }
   if (S_ISDIR(facts.st_mode)) return CannotWrite(path, "it is a directory");
-  if (!S_ISREG(facts.st_mode)) {  // A pipe or a device is written to; a file is replaced by another one.
+  if (!S_ISREG(facts.st_mode)) {  // A pipe or device is written to; a file is replaced.
     return MayDo(path, W_OK) ? absl::OkStatus() : CannotWrite(path, std::strerror(errno));
   }
   std::error_code failed;
-  const fs::path real = fs::canonical(path, failed);  // Links stay, and what they lead to is replaced.
+  const fs::path real = fs::canonical(path, failed);  // Links stay; their target is replaced.
   return CheckDirectory(DirectoryOf(failed ? path : real.string()), /*most_made=*/0, path);
 }
 

@@ -1,9 +1,8 @@
 #ifndef SLUICE_TOOLS_CLI_OUTPUT_FILE_H_
 #define SLUICE_TOOLS_CLI_OUTPUT_FILE_H_
 
-// What the command line alone tells of files that a command is to write in the end: whether the work would be lost.
-// Nothing is made, changed or opened: the work may still fail, and the files are to be as they were then. Errors are
-// those that writing would give (kFileWrite), and name what is in the way.
+// Checks before the work whether a command could write its output files in the end. Makes, changes and opens nothing:
+// if the work fails, the files stay as they were. Errors are those of writing (kFileWrite), and name the obstacle.
 
 #include <string>
 
@@ -11,13 +10,13 @@
 
 namespace sluice {
 
-// For a file that WriteFile replaces. `path` may be empty (there is none) or "-" (standard output).
+// For a file that WriteFile replaces. `path` may be empty (no file) or "-" (standard output).
 absl::Status CheckOutputFile(const std::string& path);
 
-// For a directory that is made, with those above it, unless it is there, and in which files are made then.
+// For a directory in which files are made; if missing, it is made with those above it.
 absl::Status CheckOutputDirectory(const std::string& path);
 
-// For the prefix of a checkpoint, whose directory, but none above it, is made unless it is there. May be empty.
+// For the prefix of a checkpoint, whose directory, but none above it, is made if missing. May be empty.
 absl::Status CheckOutputPrefix(const std::string& prefix);
 
 }  // namespace sluice

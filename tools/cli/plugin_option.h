@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-// --plugin of a command, and the ops and kernels that there are with it. Lives in its command, longer than the graphs
-// and sessions that use them. One thread's until Load has returned.
+// --plugin of a command, and the ops and kernels with these plug-ins. Lives in its command, longer than the graphs and
+// sessions that use them. One thread's until Load has returned.
 class PluginOption {
  public:
   void Declare(CLI::App& app, const std::string& group);
@@ -23,7 +23,7 @@ class PluginOption {
   // Loads the plug-ins of the command line, in their order; later calls do nothing. The first error ends it.
   absl::Status Load();
 
-  // What Load gave; without plug-ins what every program has.
+  // The built-in ops, and those of loaded plug-ins.
   const OpRegistry& ops() const;
   const KernelRegistry& kernels() const;
   // The same for LoadOptions::ops: null without plug-ins.

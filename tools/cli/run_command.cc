@@ -40,7 +40,7 @@ namespace {
 
 constexpr size_t kMaxStatsRows = 20;
 
-// `sluice run`: feeds a model, runs it, shows what it answers. Lives for one run.
+// `sluice run`: feeds a model, runs it, shows the results. Lives for one run.
 class RunCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -91,7 +91,7 @@ class RunCommand : public Command {
       return kExitFailed;
     }
     LoadOptions load = model_.Options();
-    load.check_signatures = false;  // ResolveRun checks the one that is used.
+    load.check_signatures = false;  // ResolveRun checks the signature in use.
     absl::StatusOr<LoadedGraph> loaded = model_.Load(console, load);
     if (!loaded.ok()) {
       console.Problem(loaded.status());
@@ -106,7 +106,7 @@ class RunCommand : public Command {
   }
 
  private:
-  // What the command line alone tells to be wrong.
+  // Checks the command line by itself.
   absl::Status ReadOptions() {
     SLUICE_ASSIGN_OR_RETURN(time_limit_, ReadTime("--deadline", deadline_));
     SLUICE_ASSIGN_OR_RETURN(patience_, ReadTime("--stall-timeout", stall_timeout_));
@@ -143,13 +143,13 @@ class RunCommand : public Command {
     SLUICE_RETURN_IF_ERROR(InitialiseSession(*session, model, session_options_, call));
     std::unique_ptr<StepStatsCollector> collector;
     if (stats_ || !trace_.empty()) {
-      TouchCpuAllocator();  // The first kernel's time is its own, and not that of the pool's page faults.
+      TouchCpuAllocator();  // Keeps the pool's page faults out of the first kernel's time.
       const std::string& device = session->core().device_list().client().name;
       collector = std::make_unique<StepStatsCollector>(callable->graph(), device);
       call.observer = collector.get();
     }
     const absl::StatusOr<std::vector<NamedTensor>> results = RunSteps(*callable, run, call, console);
-    if (!results.ok()) {  // What ran until then tells why.
+    if (!results.ok()) {  // The statistics until then may show why.
       if (const absl::Status trace = WriteTrace(collector.get(), console); !trace.ok()) console.Problem(trace);
       return results.status();
     }
@@ -176,7 +176,7 @@ class RunCommand : public Command {
     return results;
   }
 
-  // Ends early at the deadline and at Ctrl-C, which results of millions of elements leave time for.
+  // Ends early at the deadline and at Ctrl-C: millions of elements take time.
   absl::Status WriteResults(const std::vector<NamedTensor>& results, const StepStatsCollector* collector,
                             const CallOptions& call, Console& console) const {
     StopPoll stop(call.deadline, call.cancellation);

@@ -149,7 +149,7 @@ class ShowCommand : public Command {
     return model_.LoadPlugins();
   }
 
-  // Says `what` is wrong: the first causes, and where to see all.
+  // Warns of `errors` in `what`: the first causes, and how to see all.
   void WarnOf(Console& console, const absl::Status& errors, absl::string_view what) const {
     constexpr size_t kMaxCauses = 8;
     if (console.quiet()) return;
@@ -201,7 +201,7 @@ class ShowCommand : public Command {
   int depth_ = 2;
   int boxes_ = 0;  // The drawing's own default.
   std::string svg_, html_;
-  std::vector<const CLI::Option*> of_graphs_;  // Options that mean nothing for a checkpoint.
+  std::vector<const CLI::Option*> of_graphs_;  // Options that do not apply to a checkpoint.
 };
 
 }  // namespace

@@ -44,8 +44,8 @@ class TrainCommand : public Command {
     request_.Declare(app);
     session_options_.functions = CallPolicy::kInline;  // See generator_states.h.
     session_options_.Declare(app);
-    app.remove_option(app.get_option("--deterministic"));  // Always: see Note [Training that goes on].
-    app.remove_option(app.get_option("--functions"));      // Bodies that are called keep generators of their own.
+    app.remove_option(app.get_option("--deterministic"));  // Always on: see Note [Resumed training].
+    app.remove_option(app.get_option("--functions"));      // Called bodies would keep their own generators.
     app.description(absl::StrCat(app.get_description(), "\n", kFeedValueForms));
   }
 
@@ -105,8 +105,8 @@ class TrainCommand : public Command {
     checkpoints.set_meta_graph(std::move(meta_graph));
 
     session_options_.limits = load.limits;
-    session_options_.deterministic = true;  // See Note [Training that goes on].
-    // The session reads the graph where it stands: nothing changes it any more.
+    session_options_.deterministic = true;  // See Note [Resumed training].
+    // The session shares the graph, which no longer changes.
     const std::shared_ptr<const LoadedGraph> shared(&loaded_, [](const LoadedGraph*) {});
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                             OpenSession(shared, session_options_, model_.kernels()));
@@ -124,7 +124,7 @@ class TrainCommand : public Command {
     return absl::OkStatus();
   }
 
-  // Finds out whose keys the names of the command line are, and says so where there is a choice.
+  // Chooses the signature whose keys the command line uses, and notes it if there is a choice.
   absl::Status ChooseNames(Console& console) {
     const bool is_asked_for = !request_.signature.empty();
     SLUICE_ASSIGN_OR_RETURN(request_.signature, ChooseSignature(loaded_, request_));
@@ -156,7 +156,7 @@ class TrainCommand : public Command {
       if (request_.resume) console.Note("there is no checkpoint yet: training starts from the beginning");
       SLUICE_RETURN_IF_ERROR(StartTraining(session, loaded_, plan, session_options_, call));
     }
-    SLUICE_RETURN_IF_ERROR(ReadVariables(session, plan.others, call).status());  // All that is exported has a value.
+    SLUICE_RETURN_IF_ERROR(ReadVariables(session, plan.others, call).status());  // Checks that all exports have values.
     if (validation_session != nullptr) {
       SLUICE_ASSIGN_OR_RETURN(const NamedTensors values, ReadVariables(session, plan.saver, call));
       SLUICE_RETURN_IF_ERROR(ContinueTraining(*validation_session, loaded_, plan, session_options_, values, call));
@@ -171,7 +171,7 @@ class TrainCommand : public Command {
     SLUICE_RETURN_IF_ERROR(trainer.Run(checkpoints, log, display));
     if (trainer.was_interrupted()) {
       console.Complain(absl::StrCat("interrupted after step ", CountText(trainer.state().step), ", which ",
-                                    checkpoints.newest(), " holds; --resume goes on from there"));
+                                    checkpoints.newest(), " holds; --resume continues from there"));
     } else {
       Report(console, plan, log, trainer.state(), checkpoints.newest());
     }
@@ -185,7 +185,7 @@ class TrainCommand : public Command {
                            "' is a checkpoint of it"));
   }
 
-  // The rows to train on and those to validate with, and their order.
+  // Reads the rows for training and validation, and sets their order.
   absl::Status ReadData(const TrainPlan& plan, const LoadLimits& limits) {
     if (plan.inputs.empty()) {
       return Error(ErrorCode::kFeedMissing)
@@ -207,7 +207,7 @@ class TrainCommand : public Command {
       std::iota(kept.begin(), kept.end(), 0);
     }
     bool keep_last = !request_.drop_last;
-    for (const TrainInput& input : plan.inputs) {  // A placeholder that states how many rows it takes takes no fewer.
+    for (const TrainInput& input : plan.inputs) {  // A placeholder with a fixed number of rows takes no fewer.
       keep_last = keep_last && (!input.shape.has_rank() || input.shape.rank() == 0 || input.shape.dim(0) < 0);
     }
     const BatchOrder::Options options = {request_.batch, request_.seed, !request_.no_shuffle, keep_last};
@@ -286,7 +286,7 @@ class TrainCommand : public Command {
   ModelSessionOptions session_options_;
   LoadedGraph loaded_;
   TrainData data_, validation_data_;
-  bool own_validation_ = false;  // Rows for validation are of a file of their own.
+  bool own_validation_ = false;  // Rows for validation come from a file of their own.
   std::optional<BatchOrder> order_, validation_;
 };
 

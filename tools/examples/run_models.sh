@@ -22,7 +22,7 @@ sluice run "$models/line.meta" --restore line "${points[@]}" --checkpoint line
 sluice run "$models/line.meta" --restore line --feed 'x=[10]' --fetch y | tee line.txt
 grep -qE '^y  float32 \[1\]  \[(20\.99|21\.00)' line.txt
 
-# A network that has learnt nothing yet, trained on drawn digits; interrupted after 100 steps, it goes on.
+# An untrained network, trained on drawn digits; interrupted after 100 steps, then resumed.
 digits=("$models/training/digit_trainer.pb" "$models/training/drawn_digits.npz" --loss loss --metric accuracy)
 digits+=(--optimizer adam --lr 0.005 --validate 0.1 -o digits)
 sluice train "${digits[@]}" --steps 100

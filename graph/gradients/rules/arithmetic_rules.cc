@@ -76,7 +76,7 @@ absl::Status Pow(GradientContext& c) {
     c.SetBroadcastInput(0, 1, dy * y * Pow(x, y - 1.0));
   }
   if (c.Wants(1)) {
-    // Where there is no logarithm, the gradient is zero; it is not computed there, as a NaN would not go away.
+    // Where the logarithm is undefined the gradient is zero; select before computing it, as a NaN would stay.
     const Expr has_log = x.is_complex() ? NotEqual(x, Zero(x)) : Greater(x, Zero(x));
     const Expr log = Where(has_log, Log(Select(has_log, x, Number(x, 1))));
     c.SetBroadcastInput(1, 0, dy * Conj(c.Output()) * log);
@@ -84,7 +84,7 @@ absl::Status Pow(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// Of Maximum and Minimum: x has it all where both are equal.
+// For Maximum and Minimum: if both are equal, x gets the whole gradient.
 absl::Status ByMask(GradientContext& c, const Expr& takes_first) {
   const Expr dy = c.dy();
   if (c.Wants(0)) c.SetBroadcastInput(0, 1, Where(takes_first, dy));
@@ -95,7 +95,7 @@ absl::Status ByMask(GradientContext& c, const Expr& takes_first) {
 absl::Status Maximum(GradientContext& c) { return ByMask(c, GreaterEqual(c.Input(0), c.Input(1))); }
 absl::Status Minimum(GradientContext& c) { return ByMask(c, LessEqual(c.Input(0), c.Input(1))); }
 
-// The square of the absolute value, which for complex numbers is a real one: the imaginary part of dy has no say.
+// |x - y|^2 is real even for complex numbers, so the imaginary part of dy is ignored.
 absl::Status SquaredDifference(GradientContext& c) {
   Expr dy = c.dy();
   if (dy.is_complex()) dy = Complex(Real(dy), Zero(Real(dy)));
@@ -171,7 +171,7 @@ absl::Status ClipByValue(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// 1 where x is not zero: the ops below are zero, whatever y is, where x is.
+// 1 where x is not zero: the ops below are zero where x is, whatever y is.
 Expr NotZero(const Expr& x) { return Indicator(NotEqual(x, Zero(x)), x.type()); }
 
 // x log(y)

@@ -29,7 +29,7 @@ absl::Status PreventGradient(GradientContext& c) {
   return c.Refuse(absl::StrCat("the graph forbids it: ", c.String("message")));
 }
 
-// What undoes the permutation of input 1.
+// Returns the inverse of the permutation in input 1.
 Expr Inverse(GradientContext& c) {
   const std::optional<std::vector<int64_t>> permutation = c.ConstInts(1);
   if (!permutation.has_value()) return InvertPermutation(c.Input(1));
@@ -71,7 +71,7 @@ absl::Status Roll(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// The constant of PadV2 has none.
+// PadV2's constant has no gradient.
 absl::Status Pad(GradientContext& c) {
   if (!c.Wants(0)) return absl::OkStatus();
   const std::optional<std::vector<int64_t>> paddings = c.ConstInts(1);
@@ -112,8 +112,8 @@ absl::Status SpaceToBatchND(GradientContext& c) { return Undo(c, "BatchToSpaceND
 absl::Status DepthToSpace(GradientContext& c) { return Undo(c, "SpaceToDepth"); }
 absl::Status SpaceToDepth(GradientContext& c) { return Undo(c, "DepthToSpace"); }
 
-// Both ops give patches in which each element of the input stands once for each patch it is in. Which one that is, the
-// op itself says when it is given the numbers of the elements, from 1 on: padding is 0, and dropped as -1.
+// Both ops copy each element of the input into every patch that contains it. To find the sources, run the op on the
+// numbers of the elements, from 1 on: padding gives 0, which becomes -1 and is dropped.
 absl::Status Patches(GradientContext& c, const EmitAttrs& attrs) {
   const Expr shape = ShapeOf(c.Input(0), DType::kInt64);
   const Expr batch = SliceRange(shape, 0, 1), places = SliceRange(shape, 1, -1), depth = SliceFrom(shape, -1);

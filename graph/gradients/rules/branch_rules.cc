@@ -10,8 +10,8 @@
 namespace sluice {
 namespace {
 
-// What only one branch reads has the gradient of that branch: where another one is taken it is dead, and the sweep puts
-// zeros in its place. Else each branch has a part, so that one of them is live wherever the value is.
+// A value that only one branch reads gets that branch's gradient, which is dead if another is taken: the sweep then
+// uses zeros. Else merge the branches' gradients, one of which is live whenever the value is.
 absl::Status Gate(GradientContext& c) {
   Exprs dys;
   int only = -1;
@@ -24,7 +24,7 @@ absl::Status Gate(GradientContext& c) {
     c.SetInput(0, c.DyAsIs(only));
     return absl::OkStatus();
   }
-  const DType type = dys[0].type();  // Of a handle, not the handle's own.
+  const DType type = dys[0].type();  // For a handle, the type of its variable.
   for (int i = 0; i < c.num_outputs(); ++i) {
     if (!c.HasDy(i)) dys.push_back(c.emitter().Zeros(c.Output(i), type));
   }
@@ -34,8 +34,8 @@ absl::Status Gate(GradientContext& c) {
 
 using Condition = Conditions::Condition;
 
-// For each input of a Merge the condition that tells it from the others: ports of gates that one predicate chooses
-// among. None where nothing tells them apart before the run.
+// Returns for each input of a Merge the condition that distinguishes it: ports of gates with one predicate. Empty if
+// nothing distinguishes them before the run.
 std::vector<Condition> TellingConditions(GradientContext& c) {
   Conditions* const conditions = c.emitter().conditions();
   if (conditions == nullptr) return {};
@@ -71,8 +71,8 @@ absl::Status Merge(GradientContext& c) {
     for (int i = 0; i < c.num_inputs(); ++i) c.SetInput(i, gate.out(telling[static_cast<size_t>(i)].port));
     return absl::OkStatus();
   }
-  // The op says which input it took. In a loop nothing tells that this is the same as the conditions of the input, so
-  // that zeros would not take its place where these do not hold: they are put behind it.
+  // Use the op's output that says which input it took. In a loop that cannot be matched with the conditions of the
+  // input, so the sweep would not add zeros when these do not hold: add them here.
   GradientFrame* const frame = c.emitter().frame();
   for (int i = 0; i < c.num_inputs(); ++i) {
     if (!c.Wants(i)) continue;

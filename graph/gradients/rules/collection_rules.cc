@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/gradients/rules/families.h"
 #include "graph/gradients/forward_facts.h"
 #include "graph/gradients/gradient_emitter.h"
+#include "graph/gradients/rules/families.h"
 
 namespace sluice {
 namespace {
@@ -14,28 +14,27 @@ namespace {
 // --- TensorArrays: each has an array of gradients, which all reads add to; flows order what is done to them ----------
 
 struct GradientArray {
-  Expr handle, flow;  // The flow comes behind that of the other array.
+  Expr handle, flow;  // Ordered after the flow of the other array.
 };
 
-// The array of gradients. Its flow is no output of TensorArrayGradV3, which has no gradient: second gradients follow
-// the flow back to what was written first.
+// Makes the array of gradients. Its flow is not the output of TensorArrayGradV3, which has no gradient: second
+// gradients follow the flow back to the first writes.
 GradientArray GradientArrayOf(GradientContext& c, const Expr& handle, const Expr& flow) {
   const Expr array = AddOp("TensorArrayGradV3", {handle, flow}, {{"source", AttrValue(c.emitter().prefix())}});
   if (!c.emitter().ok()) return {};
   return {array, c.emitter().Value(c.emitter().Add("Identity", {c.emitter().Here(flow)}, {}, {array.output().node}))};
 }
 
-// The flow of the forward array: that all writes are done. A loop of gradients begins when its forward loop has ended,
-// so that there no value need be kept for it.
+// The flow of the forward array, which orders reads after all writes. In a loop it is not needed, nor kept: the loop of
+// gradients begins when its forward loop has ended.
 Expr ForwardFlow(GradientContext& c, int input) {
   return c.emitter().frame() == nullptr ? c.Input(input) : c.emitter().Scalar(DType::kFloat, 0);
 }
 
 EmitAttrs ElementType(DType type) { return {{"dtype", AttrValue(type)}}; }
 
-// The same, and the shape of the elements as `attr`, by what is known of the shape of the value in input `i`, which is
-// cut into elements along its first axis, and by what the array says of its elements from axis `skipped` on: where
-// there are no elements, a run has no other source of it.
+// The same, and the shape of the elements as `attr`: from the shape of input `i`, which is cut into elements along its
+// first axis, and from the array's own, from axis `skipped` on. Without elements a run has no other source of it.
 EmitAttrs ElementTypeAndShape(const GradientContext& c, int i, size_t skipped, absl::string_view attr) {
   EmitAttrs attrs = ElementType(c.input_type(i));
   PartialShape known;
@@ -51,9 +50,8 @@ EmitAttrs ElementTypeAndShape(const GradientContext& c, int i, size_t skipped, a
   return attrs;
 }
 
-// The gradient of a value that an array's elements make up, from axis `skipped` of an element on. In a loop it says
-// which shape that is: the handle comes from a stack there, so that second gradients do not find out what the array
-// says.
+// The gradient of a value made of an array's elements, from axis `skipped` of an element on. In a loop its shape is
+// stated: the handle comes from a stack there, where second gradients cannot find the array's own.
 Expr DyOfElements(GradientContext& c, size_t skipped) {
   const Expr dy = c.dy();
   const PartialShape element = c.facts().ElementShape(c.Input(0).output());

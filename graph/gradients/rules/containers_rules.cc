@@ -1,5 +1,5 @@
-// Gradients of variants that hold tensors: optionals and maps. That of a container is a container: of the gradients of
-// what it holds. Tensor arrays before the third version, whose gradients TensorFlow refuses, stand here too.
+// Gradients of variants that hold tensors: optionals and maps. The gradient of a container is a container with the
+// gradients of its contents. Also here: tensor arrays before version 3, whose gradients TensorFlow refuses.
 
 #include <vector>
 
@@ -36,13 +36,14 @@ absl::Status OptionalGetValue(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// A map with nothing but the gradient of the value that was read.
+// A map with only the gradient of the value that was read.
 absl::Status MapLookup(GradientContext& c) {
   c.SetInput(0, AddOp("TensorMapInsert", {c.Op("EmptyTensorMap", {}), c.Input(1), c.dy()}));
   return absl::OkStatus();
 }
 
-// The gradient of a map has entries for those keys only that were read: what the value has, the map before has not.
+// The gradient of a map has entries only for keys that were read; that of the inserted key goes to the value, not to
+// the map before.
 absl::Status MapInsert(GradientContext& c) {
   const Expr map = c.dy(), key = c.Input(1);
   const EmitAttrs of_value = {{"value_dtype", AttrValue(c.input_type(2))}};

@@ -82,7 +82,7 @@ absl::Status Einsum(GradientContext& c) {
     const std::string& own = inputs[static_cast<size_t>(i)];
     const std::string& others = inputs[static_cast<size_t>(1 - i)];
     const Expr x = c.Input(i), other = c.Input(1 - i);
-    std::string left;  // What the product of dy and the other operand knows.
+    std::string left;  // Labels of the product of dy and the other operand.
     for (const char label : own) {
       if (label == '.' || HasLabel(output, label) || HasLabel(others, label)) left.push_back(label);
     }

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// Rows of input 0 picked by input 1: they are the gradient, beside zeros that are not written down.
+// For rows of input 0 picked by input 1: the gradient is sparse, with dy as its rows.
 absl::Status PickedRows(GradientContext& c) {
   const Expr indices = c.Input(1), dense_shape = ShapeOf(c.Input(0));
   if (c.InputRank(1) == 1) {
@@ -22,8 +22,8 @@ absl::Status PickedRows(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// With both seen as four dimensions, batch, outer, gathered and inner ones, each row (batch, index) of dy is added to
-// the row (batch, indices[batch, index]) of the gradient.
+// View both as [batch, outer, gathered, inner]; each row (batch, index) of dy is added to row (batch, indices[batch,
+// index]) of the gradient.
 absl::Status GatherAlongAxis(GradientContext& c) {
   const Expr shape = ShapeOf(c.Input(0), DType::kInt64), index_shape = ShapeOf(c.Input(1), DType::kInt64);
   const Expr one = c.Int64s({1}), to_end = c.Int64s({-1}), all = c.Int32(0);

@@ -19,7 +19,7 @@ absl::Status ResizeBilinear(GradientContext& c) { return Resize(c, "ResizeBiline
 
 absl::Status ResizeBicubic(GradientContext& c) {
   const DType type = c.input_type(0);
-  // The kernel gives no others.
+  // The kernel supports no others.
   if (type != DType::kFloat && type != DType::kDouble) return absl::OkStatus();
   return Resize(c, "ResizeBicubicGrad");
 }
@@ -42,7 +42,7 @@ absl::Status ResizeBilinearGrad(GradientContext& c) { return ResizeAgain(c, "Res
 absl::Status ResizeNearestNeighborGrad(GradientContext& c) { return ResizeAgain(c, "ResizeNearestNeighbor"); }
 
 absl::Status ScaleAndTranslate(GradientContext& c) {
-  if (!c.Wants(0)) return absl::OkStatus();  // Scale and translation have none.
+  if (!c.Wants(0)) return absl::OkStatus();  // Scale and translation get no gradient.
   c.SetInput(0, AddOp("ScaleAndTranslateGrad", {c.dy(), c.Input(0), c.Input(2), c.Input(3)},
                       c.CopyAttrs({"kernel_type", "antialias"})));
   return absl::OkStatus();
@@ -64,14 +64,14 @@ absl::Status CropAndResize(GradientContext& c) {
     attrs.push_back({"T", AttrValue(c.input_type(0))});
     c.SetInput(0, AddOp("CropAndResizeGradImage", {dy, boxes, box_index, ShapeOf(images)}, attrs));
   }
-  // The kernel knows bilinear sampling only, and takes the other for it, as in TensorFlow.
+  // The kernel assumes bilinear sampling, as in TensorFlow.
   if (c.Wants(1)) c.SetInput(1, AddOp("CropAndResizeGradBoxes", {dy, images, boxes, box_index}));
   return absl::OkStatus();
 }
 
 // Linear in dy; the boxes have no second derivative here.
 absl::Status CropAndResizeGradImage(GradientContext& c) {
-  if (c.Wants(1)) return c.Refuse("nobody computes how it depends on the boxes");
+  if (c.Wants(1)) return c.Refuse("it has no gradient with respect to the boxes");
   EmitAttrs attrs = c.CopyAttrs({"method"});
   c.SetInput(0, AddOp("CropAndResize", {c.dy(), c.Input(1), c.Input(2), ImageSize(c.Input(0))}, attrs));
   return absl::OkStatus();
@@ -126,7 +126,7 @@ Expr InverseTransforms(GradientContext& c, const Expr& transforms) {
 // (images, transforms, size[, fill]). As TensorFlow has it: dy under the inverse transform, which is the true gradient
 // where pixels go to pixels.
 absl::Status ProjectiveTransform(GradientContext& c) {
-  if (!c.Wants(0)) return absl::OkStatus();  // The transforms and the fill value have none.
+  if (!c.Wants(0)) return absl::OkStatus();  // The transforms and the fill value get no gradient.
   Exprs inputs = {c.dy(), InverseTransforms(c, c.Input(1)), ImageSize(c.Input(0))};
   if (c.num_inputs() == 4) inputs.push_back(Number(c.Input(3), 0));
   c.SetInput(0, AddOp(c.op(), inputs, c.CopyAttrs({"interpolation", "fill_mode"})));

@@ -9,18 +9,18 @@
 namespace sluice {
 namespace {
 
-// The gradients of all outputs, zeros where there is none.
+// The gradients of all outputs; zeros for missing ones.
 Exprs AllDys(GradientContext& c) {
   Exprs dys;
   for (int i = 0; i < c.num_outputs(); ++i) dys.push_back(c.dy(i));
   return dys;
 }
 
-// Where the values of a Concat stand among its inputs, and along which axis.
+// The position of a Concat's values among its inputs, and its axis.
 struct Joined {
   int first, end;
   int axis_input;
-  std::optional<int64_t> axis;  // Where it is constant; not negative.
+  std::optional<int64_t> axis;  // If constant; not negative.
   int rank;                     // -1 where unknown.
 };
 
@@ -67,7 +67,7 @@ absl::Status ConcatOf(GradientContext& c, const Joined& joined) {
   const std::optional<std::vector<int64_t>> sizes = KnownSizes(c, joined);
   int num_wanted = 0;
   for (int i = joined.first; i < joined.end; ++i) num_wanted += c.Wants(i) ? 1 : 0;
-  // One piece alone is cut out: the others need not be copied.
+  // Slice out a single piece, without copying the others.
   if (sizes.has_value() && num_wanted == 1 && joined.rank > *joined.axis) {
     std::vector<int64_t> begin(static_cast<size_t>(joined.rank), 0), size(begin.size(), -1);
     const size_t axis = static_cast<size_t>(*joined.axis);

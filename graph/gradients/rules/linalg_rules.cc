@@ -28,7 +28,7 @@ absl::Status MatrixDeterminant(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// (sign, logarithm of the absolute value): the sign has none.
+// Outputs (sign, logarithm of the absolute value): the sign has no derivative.
 absl::Status LogMatrixDeterminant(GradientContext& c) {
   const Expr inverse = AddOp("MatrixInverse", {c.Input(0)}, Adjoint(true));
   c.SetInput(0, PerMatrix(c.dy(1)) * inverse);
@@ -150,7 +150,7 @@ Expr ZeroRow(const Expr& x) {
                           {"begin_mask", AttrValue(int64_t{4})},
                           {"end_mask", AttrValue(int64_t{4})}}));
 }
-// In the place of each row the next one, or the one before; zeros where there is none.
+// Shifts the rows by one, to the next or the previous; the free row is zero.
 Expr Next(const Expr& x) { return Concat({RowsBut(x, false), ZeroRow(x)}, -2); }
 Expr Before(const Expr& x) { return Concat({ZeroRow(x), RowsBut(x, true)}, -2); }
 

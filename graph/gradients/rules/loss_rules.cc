@@ -17,7 +17,7 @@ Expr LogitsGradient(GradientContext& c) {
 
 absl::Status SoftmaxCrossEntropy(GradientContext& c) {
   if (c.Wants(0)) c.SetBroadcastInput(0, 1, LogitsGradient(c));
-  // What arrives at the second output never reaches the labels, as in TensorFlow.
+  // The gradient of the second output does not flow to the labels, as in TensorFlow.
   if (c.Wants(1)) c.SetBroadcastInput(1, 0, ExpandDims(c.dy(0), -1) * -AddOp("LogSoftmax", {c.Input(0)}));
   return absl::OkStatus();
 }

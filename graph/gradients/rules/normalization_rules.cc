@@ -61,7 +61,7 @@ absl::Status FusedBatchNormV1(GradientContext& c) { return FusedBatchNorm(c, "Fu
 absl::Status FusedBatchNormV2(GradientContext& c) { return FusedBatchNorm(c, "FusedBatchNormGradV2"); }
 absl::Status FusedBatchNormV3(GradientContext& c) { return FusedBatchNorm(c, "FusedBatchNormGradV3"); }
 
-// What the second derivative needs: the axes of a channel, and how a value of each channel is seen beside x.
+// For the second derivative: the axes of a channel, and the shape in which per-channel values broadcast with x.
 struct Channels {
   explicit Channels(const GradientContext& c) : first(ChannelsFirst(c)), rank(IsVolume(c) ? 5 : 4) {
     for (int i = 0; i < rank; ++i) {
@@ -120,7 +120,7 @@ void BatchStatistics(GradientContext& c, const Channels& channels, const Expr& d
 // (dy, x, scale, statistics...) -> (dx, dscale, doffset, ...). The batch's statistics are computed again from x.
 absl::Status FusedBatchNormGrad(GradientContext& c) {
   const Channels channels(c);
-  const DType type = c.input_type(2);  // That of scale; x may be half.
+  const DType type = c.input_type(2);  // The type of scale; x may be half.
   const Expr dy = Cast(c.Input(0), type), x = Cast(c.Input(1), type);
   const Exprs g = {Cast(c.dy(0), type), c.dy(1), c.dy(2)};
   if (c.Bool("is_training")) {

@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-// Those of them that the node has: ops differ in which they know.
+// Copies those of the window's attrs that the node has.
 EmitAttrs Window(const GradientContext& c) { return c.CopyAttrs({"ksize", "strides", "padding", "data_format"}); }
 
 // --- Averages: linear, so that the gradient of the gradient is the op itself -------------------------------------

@@ -29,7 +29,7 @@ absl::Status FakeQuantPerChannel(GradientContext& c) {
   return OfRange(c, "FakeQuantWithMinMaxVarsPerChannelGradient", c.CopyAttrs({"num_bits", "narrow_range"}));
 }
 
-// Hands dy on, also outside of the range; the range has none.
+// Passes dy on, even outside of the range; the range gets no gradient.
 absl::Status StraightThrough(GradientContext& c) {
   if (c.Wants(0)) c.SetInput(0, c.DyAsIs());
   return absl::OkStatus();

@@ -1,5 +1,5 @@
 // Gradients of random values whose distribution has parameters: by implicit differentiation (Figurnov et al. 2018).
-// What is drawn from a distribution without parameters, or is whole numbers, has none: graph/ops/op_traits.txt.
+// Samples of distributions without parameters, and integers, have no gradient: graph/ops/op_traits.txt.
 
 #include <limits>
 

@@ -6,8 +6,8 @@
 namespace sluice {
 namespace {
 
-// The layer takes (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b) and gives (i, cs, f, o, ci, co, h), of which
-// cs and h have gradients.
+// The layer: (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b) -> (i, cs, f, o, ci, co, h); cs and h have
+// gradients.
 absl::Status BlockLstm(GradientContext& c) {
   Exprs inputs = c.Inputs(0, c.num_inputs());
   for (int i = 0; i < c.num_outputs(); ++i) inputs.push_back(c.Output(i));
@@ -22,7 +22,7 @@ absl::Status BlockLstm(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// x and h stand beside each other where they meet the weights; the gradient of what they become there is cut again.
+// Splits the gradient of the concatenation of x and h, which the weights multiply.
 void SetBeside(GradientContext& c, int x, int h, const Expr& gradient) {
   const Expr num_x = Element(ShapeOf(c.Input(x)), 1), num_h = Element(ShapeOf(c.Input(h)), 1);
   const Expr pieces =
@@ -49,7 +49,7 @@ absl::Status LstmCell(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// The cell takes (x, h_prev, w_ru, w_c, b_ru, b_c) and gives (r, u, c, h), of which h has a gradient.
+// The cell: (x, h_prev, w_ru, w_c, b_ru, b_c) -> (r, u, c, h); h has a gradient.
 absl::Status GruCell(GradientContext& c) {
   Exprs inputs = c.Inputs(0, c.num_inputs());
   for (int i = 0; i < 3; ++i) inputs.push_back(c.Output(i));

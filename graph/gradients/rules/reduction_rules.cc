@@ -43,7 +43,8 @@ Expr Running(absl::string_view op, const Expr& x, const Expr& axis, bool exclusi
   return AddOp(op, {x, axis}, {{"exclusive", AttrValue(exclusive)}, {"reverse", AttrValue(reverse)}});
 }
 
-// The product of the others: those before times those behind, along one axis that holds all reduced ones.
+// dy times the product of all other elements: those before times those after, along one axis that holds all reduced
+// ones.
 absl::Status ProdOf(GradientContext& c) {
   const Expr x = c.Input(0), shape = ShapeOf(x), rank = SizeOf(shape), zero = c.Int32(0), flat = c.Int32s({-1});
   const Expr reduced = FloorMod(Reshape(Cast(c.Input(1), DType::kInt32), flat) + rank, rank);
@@ -94,13 +95,13 @@ double Lowest(DType type) {
   }
 }
 
-// In logarithms, so that nothing overflows: the positive and the negative parts of dy each for themselves.
+// Works on logarithms of the positive and negative parts of dy, so that nothing overflows.
 absl::Status CumulativeLogsumexp(GradientContext& c) {
   const Expr x = c.Input(0), y = c.Output(), dy = c.dy(), axis = c.Input(1);
   const Expr zero = Zero(dy), none = Number(dy, Lowest(dy.type())), one = Number(dy, 1);
   const bool exclusive = c.Bool("exclusive"), reverse = c.Bool("reverse");
   const auto part = [&](const Expr& is_part, const Expr& size) {
-    // The logarithm of 1, not of what is not in the part: its derivative would be no number.
+    // Take the logarithm of 1 outside of the part: the derivative there would be NaN.
     const Expr log = Select(is_part, Log(Select(is_part, size, one)), none);
     return Exp(Running("CumulativeLogsumexp", log - y, axis, exclusive, !reverse) + x);
   };

@@ -30,7 +30,7 @@ struct Segments {
   Expr count;
 };
 
-// Nobody reads what empty segments give, but a second derivative would make NaN of infinities there.
+// The results of empty segments are unused, but a second derivative would turn infinities there into NaN.
 Expr AtLeastOne(const Expr& count) { return Maximum(count, Number(count, 1)); }
 
 absl::Status SegmentSum(GradientContext& c) {
@@ -59,8 +59,8 @@ absl::Status SegmentExtreme(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// The product of the others: the whole one divided by the row, but where the row is zero. With two zeros in a segment
-// there is no gradient at all.
+// dy times the product of the other rows: the product divided by the row, unless the row is zero. With two zeros in a
+// segment the gradient is zero.
 absl::Status SegmentProd(GradientContext& c) {
   const Segments segments(c);
   const Expr x = c.Input(0), is_zero = Equal(x, Zero(x));

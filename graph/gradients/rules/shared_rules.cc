@@ -39,7 +39,7 @@ Expr LastDim(const Expr& shape) { return Element(shape, -1); }
 Expr KeptShape(const Expr& shape, const Expr& axes) {
   const Expr rank = SizeOf(shape);
   const Expr places = FloorMod(Reshape(Cast(axes, DType::kInt32), Int32s(axes, {-1})) + rank, rank);
-  // What comes later wins: the ones.
+  // Later entries win, so the ones replace the sizes.
   return AddOp("DynamicStitch", {Iota(rank), places, shape, Fill(ShapeOf(places), Number(shape, 1))},
                {{"N", AttrValue(int64_t{2})}});
 }

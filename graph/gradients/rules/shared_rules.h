@@ -36,7 +36,7 @@ absl::Status OfInputAndOutput(GradientContext& c) {
 // --- Gradients -----------------------------------------------------------------------------------------------------
 // The gradient of output 0, in whatever form it came, is that of input 0.
 absl::Status PassOn(GradientContext& c);
-// The same for each input and the output of its index; zeros where that has none.
+// The same for each input and the output of its index; zeros for a missing gradient.
 absl::Status PassAllOn(GradientContext& c);
 // The gradient of output 0 in the shape of input 0.
 absl::Status ReshapeToInput(GradientContext& c);

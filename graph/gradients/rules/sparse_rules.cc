@@ -23,7 +23,7 @@ absl::Status SparseAdd(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// Numbers in the place of values say where each one goes.
+// Reorder the values' numbers to find where each goes.
 absl::Status SparseReorder(GradientContext& c) {
   if (!c.HasDy(1)) return absl::OkStatus();
   const Expr indices = c.Input(0);
@@ -130,7 +130,7 @@ absl::Status SparseFillEmptyRows(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// (map, gradients) -> gradients of the values, which stand where the map says, and the sum of the others.
+// (map, gradients) -> gradients of the values, at the places in the map, and the sum of the others.
 absl::Status SparseFillEmptyRowsGrad(GradientContext& c) {
   const Expr map = ExpandDims(c.Input(0), 1);
   c.SetInput(1, AddOp("TensorScatterUpdate", {Fill(ShapeOf(c.Input(1)), c.dy(1)), map, c.dy(0)}));
@@ -178,8 +178,8 @@ absl::Status RaggedTensorToSparse(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// (shape, values, default, partitions...). The op itself says where each value went: made of their numbers instead of
-// them, with -1 for the default.
+// (shape, values, default, partitions...). Run the op on the values' numbers, with -1 for the default, to find where
+// each went.
 absl::Status RaggedTensorToTensor(GradientContext& c) {
   const absl::StatusOr<AttrView> types = c.graph().GetAttr(c.node(), "row_partition_types");
   if (!types.ok()) return types.status();

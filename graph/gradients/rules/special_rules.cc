@@ -66,7 +66,7 @@ absl::Status IncompleteGamma(GradientContext& c) {
   return absl::OkStatus();
 }
 
-// Only of x: nobody computes the others.
+// Only for x; TensorFlow computes no others either.
 absl::Status Betainc(GradientContext& c) {
   if (!c.Wants(2)) return absl::OkStatus();
   const Expr a = c.Input(0), b = c.Input(1), x = c.Input(2);

@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/training/train_step.h"
 #include "graph/ir/builder.h"
+#include "graph/training/train_step.h"
 #include "gtest/gtest.h"
 #include "tests/executor/gradients/train_fixture.h"
 #include "tests/executor/gradients/train_numbers.h"
@@ -334,7 +334,7 @@ TEST_F(TrainEdgesTest, ARateInALoopIsRefused) {
   ASSERT_OK(b_.status());
   TrainStepOptions options;
   options.learning_rate_tensor = merge;
-  ExpectRefused(StatusOf(loss, {w.node}, options), "stands in loop 'loop'");
+  ExpectRefused(StatusOf(loss, {w.node}, options), "it is in loop 'loop'");
   options.learning_rate_tensor = exit;
   EXPECT_NEAR(After(1, loss, w, options)[0], 1 - 4, 1e-6);
 }
@@ -349,9 +349,9 @@ TEST_F(TrainEdgesTest, WrongRatesStepsAndVariablesAreRefused) {
   const size_t before = b_.graph().num_nodes();
   TrainStepOptions options;
   options.learning_rate_tensor = Output{NodeId(9999), 0};
-  ExpectRefused(StatusOf(loss, {w.node}, options), "the graph does not have it");
+  ExpectRefused(StatusOf(loss, {w.node}, options), "is not in the graph");
   options.learning_rate_tensor = Output{text.node, 3};
-  ExpectRefused(StatusOf(loss, {w.node}, options), "the graph does not have it");
+  ExpectRefused(StatusOf(loss, {w.node}, options), "is not in the graph");
   options.learning_rate_tensor = text;
   ExpectRefused(StatusOf(loss, {w.node}, options), "must be a number");
   options = TrainStepOptions();

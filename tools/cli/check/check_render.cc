@@ -23,7 +23,7 @@ constexpr size_t kMaxOpRows = 60;
 constexpr size_t kMaxErrorCauses = 200;
 constexpr size_t kMaxShapeProblems = 20;
 
-// What the error says that a run would give, to look up with `sluice explain`.
+// The code of the error that a run would give, for `sluice explain`.
 constexpr absl::string_view kNoKernelCode = "SLC2504";
 static_assert(static_cast<int>(ErrorCode::kNoKernel) == 2504);
 

@@ -60,8 +60,8 @@ class MissingTable {
   absl::flat_hash_map<absl::string_view, MissingKernel> by_op_;
 };
 
-// The nodes that a run would need and that have no kernel. Calls are answered by the bodies of their functions, which
-// stand in the graph then; where they cannot be put there, the calls themselves are asked about.
+// Finds the nodes that a run would need and that have no kernel. Looks at the inlined bodies of calls, or at the calls
+// themselves if they cannot be inlined.
 std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog& catalog, const LoadLimits& limits) {
   Graph expanded = graph;
   InlineOptions inlining;
@@ -77,7 +77,7 @@ std::vector<MissingKernel> FindMissing(const Graph& graph, const KernelCatalog& 
   return table.Take();
 }
 
-// What a caller of the model may run: the results of its signatures and its init ops, else what looks like an output.
+// Returns what callers of the model may run: results of its signatures and its init ops, else guessed outputs.
 std::vector<std::string> Endpoints(const LoadedGraph& model) {
   std::vector<std::string> names = model.meta.init_ops;
   for (const ModelSignature& signature : model.meta.signatures) {
@@ -93,7 +93,7 @@ std::vector<std::string> Endpoints(const LoadedGraph& model) {
   return names;
 }
 
-// Tells findings that fail runs of the model from those about what nothing needs.
+// Separates findings that fail runs of the model from those about parts that nothing needs.
 class NeededParts {
  public:
   explicit NeededParts(const LoadedGraph& model) : graph_(nullptr) {
@@ -109,7 +109,7 @@ class NeededParts {
   bool Have(const absl::Status& finding) const {
     const std::optional<ErrorInfo> info = ErrorInfoOf(finding);
     if (!info.has_value()) return true;
-    // An argument can be fed, and a signature has to be called.
+    // An argument can be fed, and a signature may never be called.
     if (info->code == ErrorCode::kOpInternal || info->code == ErrorCode::kSavedModelSignature) return false;
     if (!info->function.empty()) return graph_.library().Contains(info->function);
     return info->node.empty() || graph_.Contains(graph_.Find(info->node));
@@ -119,7 +119,7 @@ class NeededParts {
   Graph graph_;
 };
 
-// tf.import_graph_def refuses what stands with nodes that are not there; runs here and there do not mind.
+// tf.import_graph_def refuses colocation with missing nodes; runs, in TensorFlow too, ignore it.
 void AddUnknownColocations(const Graph& graph, CheckReport* report) {
   const std::vector<UnknownColocation> unknown = FindUnknownColocations(graph);
   if (unknown.empty()) return;

@@ -21,31 +21,31 @@ struct MissingKernel {
   int64_t count_in_functions = 0;  // Nodes in bodies of functions.
   std::string first_node;          // In the graph, else "function/node".
   std::string way_out;             // May be empty.
-  bool out_of_scope = false;       // Will not have a kernel.
+  bool out_of_scope = false;       // Will never have a kernel.
 };
 
-// What `sluice check` found. Two questions, answered apart: whether the graph is sound, and whether it can run here,
-// for which kernels and the values of its variables are needed.
+// The findings of `sluice check`, on two questions: whether the graph is sound, and whether it can run here, which
+// takes kernels and the values of its variables.
 struct CheckReport {
   std::string source;
   std::string format;  // Empty when the file could not be read.
   int64_t num_nodes = 0;
-  std::vector<absl::Status> errors;          // Why the graph is not sound; as many as the load kept.
-  int64_t num_errors = 0;                    // Of all.
-  std::vector<absl::Status> unneeded;        // What is wrong where no run of the model comes by: it runs all the same.
-  absl::Status checkpoint;                   // What is wrong with the model's variables; OK too when it has none.
-  std::vector<absl::Status> shape_errors;    // Nodes that fail whenever they run unfed.
-  std::vector<absl::Status> shape_warnings;  // Nodes that fail if they run with the shapes we assume.
+  std::vector<absl::Status> errors;            // Why the graph is not sound; those that the load kept.
+  int64_t num_errors = 0;                      // Of all.
+  std::vector<absl::Status> unneeded;          // Errors in parts that no run of the model needs.
+  absl::Status checkpoint;                     // The error of the model's variables; OK if it has none.
+  std::vector<absl::Status> shape_errors;      // Nodes that fail whenever they run unfed.
+  std::vector<absl::Status> shape_warnings;    // Nodes that fail if they run with the shapes we assume.
   std::vector<MissingKernel> missing_kernels;  // Most frequent first.
-  std::string import_problem;  // Why tf.import_graph_def refuses the graph, though it runs; empty: for nothing known.
-  std::string absent_devices;  // What is said of nodes that ask for devices which are not here; empty: none do.
-  std::vector<std::string> warnings;  // Those of the load, `import_problem` and `absent_devices`.
+  std::string import_problem;                  // Why tf.import_graph_def refuses the graph, though it runs; or empty.
+  std::string absent_devices;                  // A sentence on nodes that request missing devices, or empty.
+  std::vector<std::string> warnings;           // From the load, `import_problem` and `absent_devices`.
 
   bool graph_ok() const { return num_errors == 0; }
   bool runnable() const { return graph_ok() && missing_kernels.empty() && checkpoint.ok(); }
 };
 
-// Judges what loading, under `limits`, gave. `catalog` says what can run.
+// Judges the result of loading under `limits`. `catalog` has the ops that can run.
 CheckReport CheckModel(const std::string& source, const absl::StatusOr<LoadedGraph>& model,
                        const KernelCatalog& catalog, const LoadLimits& limits);
 

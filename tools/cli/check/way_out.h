@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// What a user can do about a node whose op has no kernel here: which tensors to feed instead of an input pipeline or a
-// Python function, how to export without accelerator ops. Empty when there is nothing to say but that it is missing.
+// Says what a user can do about a node whose op has no kernel here: which tensors to feed instead of an input pipeline
+// or a Python function, how to export without accelerator ops. Empty if nothing can be done.
 std::string WayOut(const Graph& graph, NodeId id);
 
 // Whether `op` will never have a kernel: tf.data, Python functions, TPU and the like. See DESIGN.md section 14.

@@ -24,7 +24,7 @@ using Prefix = std::optional<std::string>;
 
 constexpr absl::string_view kIndex = ".index";
 
-// The prefix that `path`, the name of an index or of data, begins with; empty: it is neither.
+// Returns the prefix of `path`, the name of an index or of data; empty if it is neither.
 std::string PrefixOfFile(const std::string& path) {
   if (absl::EndsWith(path, kIndex)) return path.substr(0, path.size() - kIndex.size());
   const size_t data = path.rfind(".data-");
@@ -41,7 +41,7 @@ std::string PrefixOfFile(const std::string& path) {
   return path.substr(0, data);
 }
 
-// The checkpoint in a directory whose file `checkpoint` names none: the only one there is.
+// Finds the checkpoint in a directory whose file `checkpoint` names none; there must be just one.
 absl::StatusOr<Prefix> OnlyOneIn(const std::string& directory) {
   constexpr size_t kMaxNamed = 5;
   std::vector<std::string> prefixes;
@@ -99,7 +99,7 @@ absl::StatusOr<std::optional<std::string>> FindCheckpoint(const std::string& pat
         .Text(absl::StrCat("'", PrintableName(path), "' is the data of a checkpoint, whose index '",
                            PrintableName(BundleIndexFile(prefix)), "' is missing"));
   }
-  // A model that is called as the checkpoint beside it is a model.
+  // A model with the same name as a checkpoint beside it counts as the model.
   if (!fs::exists(path, ignored) && HasBundleIndex(path)) return Prefix(path);
   return Prefix();
 }

@@ -29,9 +29,9 @@ namespace fs = std::filesystem;
 constexpr int64_t kNumFirst = 3;
 constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max();
 constexpr size_t kMaxShownString = 1000;
-constexpr int64_t kBlock = 1 << 16;  // Elements that are converted to doubles at once.
+constexpr int64_t kBlock = 1 << 16;  // Elements converted to doubles at a time.
 
-// Where TensorFlow's objects keep which variable is whose: a message, not a value.
+// The message in which TensorFlow's objects list their variables; not a value.
 constexpr absl::string_view kObjectGraph = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
 absl::StatusOr<Tensor> ReadTensor(BundleReader& reader, const std::string& name, const BundleEntry& entry) {
@@ -81,12 +81,12 @@ absl::StatusOr<ValueFacts> FactsOf(const Tensor& tensor) {
       if (text.view().size() > kMaxShownString) return facts;
     }
   }
-  SLUICE_ASSIGN_OR_RETURN(facts.first, first.DeepCopy());  // Lets go of the whole.
+  SLUICE_ASSIGN_OR_RETURN(facts.first, first.DeepCopy());  // A copy, which frees the whole.
   return facts;
 }
 
 // Names of variables by names of tensors, from the message TrackableObjectGraph: full_name by checkpoint_key of all
-// attributes of all nodes. Empty where there is none, or none that can be read.
+// attributes of all nodes. Empty if it is missing or unreadable.
 std::map<std::string, std::string> VariableNames(const BundleIndex& index, const Workers& workers, int64_t max_bytes) {
   std::map<std::string, std::string> names;
   const auto found = index.entries().find(kObjectGraph);
@@ -105,7 +105,7 @@ std::map<std::string, std::string> VariableNames(const BundleIndex& index, const
   return names;
 }
 
-// The index. Tensors of types that are not known here are left out of it, and an error beside the others.
+// Opens the index. Leaves out tensors of unknown types, each with an error.
 absl::StatusOr<BundleIndex> OpenIndex(const std::string& prefix, const CheckpointReportOptions& options,
                                       ErrorCollector* errors) {
   const std::string file = BundleIndexFile(prefix);
@@ -123,7 +123,7 @@ absl::StatusOr<BundleIndex> OpenIndex(const std::string& prefix, const Checkpoin
   return index;
 }
 
-// Finds what is wrong with places in files: a file that is missing, or ends too soon. Each file is asked for once.
+// Checks that the files exist and are long enough. Looks at each file once.
 class ShardCheck {
  public:
   ShardCheck(const BundleIndex& index, ErrorCollector& errors) : index_(index), errors_(errors) {
@@ -135,7 +135,7 @@ class ShardCheck {
     }
   }
 
-  // Whether the tensor is all there; else what is wrong with it has been added, or that its file is missing.
+  // Whether the tensor is all there; else adds the error, once for a missing file.
   bool IsThere(const std::string& name, const BundleEntry& entry) const {
     if (!entry.is_sliced) return IsOne(name, entry);
     bool is_there = true;
@@ -171,7 +171,7 @@ void ReadValues(const BundleIndex& index, const Workers& workers, const BundleEn
                            .Text(absl::StrCat("tensor '", PrintableName(tensor->name), "' has ", tensor->bytes,
                                               " bytes, more than ", max_bytes, ": its values are not read")));
   }
-  BundleReader reader(index, workers);  // One for each, so that an error is that of one tensor.
+  BundleReader reader(index, workers);  // One reader for each, so that an error concerns one tensor.
   const absl::StatusOr<Tensor> value = ReadTensor(reader, tensor->name, entry);
   absl::StatusOr<ValueFacts> facts = value.ok() ? FactsOf(*value) : value.status();
   errors->Add(facts.status());

@@ -14,31 +14,31 @@
 
 namespace sluice {
 
-// What the elements of a tensor are.
+// Facts about the elements of a tensor.
 struct ValueFacts {
   // Of the finite elements of real numbers; without any, unset. True is 1.
   std::optional<double> min, max, mean;
   int64_t num_nan = 0, num_inf = 0;
-  Tensor first;  // The first elements, as a vector. Invalid where there are none that can be shown.
+  Tensor first;  // The first elements, as a vector. Invalid if none can be shown.
 };
 
 struct CheckpointTensor {
   std::string name;
-  std::string variable;  // What the program called it, where TensorFlow's objects say so: "dense/kernel".
+  std::string variable;  // The program's name for it, if TensorFlow's objects have it: "dense/kernel".
   DType dtype = DType::kInvalid;
   Shape shape;
-  int64_t bytes = 0;      // Of strings: as they are stored.
-  int64_t num_parts = 1;  // More where the tensor is stored in slices.
+  int64_t bytes = 0;      // Strings: as stored.
+  int64_t num_parts = 1;  // More if the tensor is stored in slices.
   std::optional<ValueFacts> values;
 };
 
-// What `sluice show` says of a checkpoint (TensorBundle). Plain facts; views nothing.
+// The facts that `sluice show` prints about a checkpoint (TensorBundle). Views nothing.
 struct CheckpointReport {
   std::string prefix;
   std::vector<std::string> files;         // Of the data, without their directory.
   int64_t bytes = 0;                      // Of all tensors.
   std::vector<CheckpointTensor> tensors;  // By name.
-  absl::Status errors;                    // Of files that are missing, and of tensors that are wrong or cannot be read.
+  absl::Status errors;                    // For missing files, and tensors that are wrong or unreadable.
 };
 
 struct CheckpointReportOptions {
@@ -47,8 +47,8 @@ struct CheckpointReportOptions {
   int64_t max_file_bytes = 0;    // Of the index.
 };
 
-// kCheckpointMissing, kCheckpointDamaged, kLimitFileSize for what is wrong with the index. What is wrong with files of
-// data and with single tensors is in the report: the others are listed all the same. Holds one tensor at a time.
+// kCheckpointMissing, kCheckpointDamaged, kLimitFileSize for the index. Errors of data files and single tensors are in
+// the report, which still lists the others. Holds one tensor at a time.
 absl::StatusOr<CheckpointReport> ReportCheckpoint(const std::string& prefix, const CheckpointReportOptions& options);
 
 }  // namespace sluice

@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<CaseCopy>> CaseCopy::Make(const ConformCase& test
   const fs::path before = fs::current_path(failed);
   if (failed) return CannotCopy(test, failed);
   const fs::path directory = fs::temp_directory_path(failed);
-  std::string folder = (directory / "sluice-case-XXXXXX").string();  // The form that mkdtemp wants: it fills the Xs.
+  std::string folder = (directory / "sluice-case-XXXXXX").string();  // mkdtemp fills in the Xs.
   if (failed || ::mkdtemp(folder.data()) == nullptr) {
     return CannotCopy(test, failed ? failed : std::error_code(errno, std::generic_category()));
   }

@@ -14,21 +14,22 @@ namespace sluice {
 // Whether the case feeds names of files that are relative to its folder, and may write there.
 bool WorksInItsFolder(const ConformCase& test);
 
-// A copy of a case's folder in which the process works as long as this lives. Only while no other thread opens files.
+// A copy of a case's folder, the working directory of the process while this lives. Only while no other thread opens
+// files.
 class CaseCopy {
  public:
-  // kCannotRun where it cannot be made.
+  // kCannotRun if it cannot be made.
   static absl::StatusOr<std::unique_ptr<CaseCopy>> Make(const ConformCase& test);
   CaseCopy(const CaseCopy&) = delete;
   CaseCopy& operator=(const CaseCopy&) = delete;
-  // Goes back to where the process worked before, and removes the copy.
+  // Restores the working directory, and removes the copy.
   ~CaseCopy();
 
   // The case, in the copy.
   const ConformCase& test() const { return test_; }
 
  private:
-  // Takes `folder` over, which the destructor removes: from the first moment on it must not be the case's own.
+  // Takes ownership of `folder`, which the destructor removes: it must never be the case's own.
   CaseCopy(const ConformCase& test, std::filesystem::path before, std::string folder)
       : test_(test), before_(std::move(before)) {
     test_.folder = std::move(folder);

@@ -56,13 +56,13 @@ struct ConformCase {
   std::vector<ConformGradients> gradients;
   std::vector<ConformTraining> training;
   std::vector<ConformStep> steps;
-  nlohmann::json inspect;  // Null when the file has none.
+  nlohmann::json inspect;  // Null if the file has none.
 };
 
-// Folders below `path` (or `path` itself) that hold a case.json, in order of name. kFileMissing when there is none.
+// Finds the folders below `path` (or `path` itself) with a case.json, in order of name. kFileMissing if there are none.
 absl::StatusOr<std::vector<std::string>> FindCaseFolders(const std::string& path);
 
-// Reads case.json of `folder`. kFileText naming the file when it is not what the README says.
+// Reads case.json of `folder`. kFileText, naming the file, if it is not as the README says.
 absl::StatusOr<ConformCase> ReadConformCase(const std::string& folder);
 
 }  // namespace sluice

@@ -41,7 +41,7 @@ absl::StatusOr<GradientNames> AddCaseGradients(Graph& graph, const std::vector<C
     for (size_t i = 0; i < found.xs.size(); ++i) {
       std::string& name = names[absl::StrCat(wanted.prefix, "/", i)];
       if (!found.xs[i].is_set()) continue;
-      // A node of its own: what is found may be a tensor that the case feeds.
+      // A node of its own: the gradient may be a tensor that the case feeds.
       SLUICE_ASSIGN_OR_RETURN(const Output named,
                               NameGradient(graph, xs[i], found.xs[i], found.name, absl::StrCat(found.name, "/", i)));
       name = graph.OutputName(named);

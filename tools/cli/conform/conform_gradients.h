@@ -12,11 +12,11 @@
 
 namespace sluice {
 
-// What the names that a case gives to gradients ("g/0") stand for in the graph; empty: not connected.
+// The graph's tensors for a case's names of gradients ("g/0"); empty: not connected.
 using GradientNames = std::map<std::string, std::string>;
 
 // Adds the gradients that a case asks for, one after the other; a later one may use names of an earlier one. Sparse
-// ones are made dense. `custom`: what the case's SavedModel says of gradients.
+// ones are made dense. `custom`: the gradients in the case's SavedModel.
 absl::StatusOr<GradientNames> AddCaseGradients(Graph& graph, const std::vector<ConformGradients>& gradients,
                                                const std::vector<CustomGradient>& custom);
 

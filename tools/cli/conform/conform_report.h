@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// What came of one step.
+// The outcome of one step.
 struct StepResult {
   std::string step;
   bool passed = false;
@@ -22,7 +22,7 @@ struct StepResult {
   ExpectedError::When when = ExpectedError::When::kRun;  // Of the expected error.
 };
 
-// What came of one case: passed when every step did.
+// The outcome of one case, which passes if every step does.
 struct CaseResult {
   std::string name, suite;
   std::vector<StepResult> steps;
@@ -38,7 +38,7 @@ class ConformReport {
 
   int64_t cases() const { return total_.cases; }
   int64_t passed() const { return total_.passed; }
-  // "errors: 95 of 283 cases, 130 of 300 steps" for each suite and for errors by when they are due, in order of name.
+  // "errors: 95 of 283 cases, 130 of 300 steps" for each suite, and for errors by when they are due, in order of name.
   std::vector<std::string> Summary() const;
   // "2 passed, 1 failed".
   std::string ClosingLine() const;

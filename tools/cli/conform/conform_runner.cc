@@ -33,7 +33,7 @@ absl::StatusOr<LoadedGraph> LoadCase(const ConformCase& test, const std::shared_
   LoadOptions options;
   options.ops = ops;
   options.place_on_one_cpu = true;
-  options.infer_shapes = false;  // Only what a step needs must make sense: see PrepareStep.
+  options.infer_shapes = false;  // Only the parts that a step needs must be sound: see PrepareStep.
   const std::filesystem::path folder(test.folder);
   if (test.saved_model.empty()) return LoadGraphFile((folder / test.graph).string(), options);
   options.tags = test.tags;
@@ -56,7 +56,7 @@ std::map<std::string, int64_t> FunctionOpCounts(const Graph& graph) {
   return counts;
 }
 
-// What the graph does not have as `wanted` says; empty when all is as it should be.
+// Says how the graph differs from `wanted`; empty if it does not.
 std::string InspectDifference(const Graph& graph, const nlohmann::json& wanted) {
   const auto differs = [&](const char* key, const nlohmann::json& found) {
     return wanted.contains(key) && wanted.at(key) != found;
@@ -123,7 +123,7 @@ class CaseRun {
                             ? gradient->second
                             : Endpoint(fetch.tensor, signature == nullptr ? nullptr : &signature->outputs));
     }
-    if (fetches.empty() && !step.fetches.empty()) return absl::OkStatus();  // All are not connected.
+    if (fetches.empty() && !step.fetches.empty()) return absl::OkStatus();  // None is connected.
     CallOptions call;
     call.fed_is_answer = AnswersWhatIsFed(step, feeds, fetches);
     std::vector<Tensor> answers;
@@ -174,7 +174,7 @@ class CaseRun {
     return TensorDifference(answer, *want, test_.rtol, test_.atol);
   }
 
-  // Which ops of the step have no kernel.
+  // Notes the ops of the step that have no kernel.
   void NoteUnsupported(const ConformStep& step, const NamedTensors& feeds, const std::vector<std::string>& fetches,
                        std::set<std::string>* unsupported_ops) const {
     FeedFetchSpec spec;
@@ -198,12 +198,12 @@ class CaseRun {
   ConformValues values_;
   std::unique_ptr<Graph> differentiated_;  // Null without gradients and training.
   GradientNames gradients_;
-  // What a step may take at a time; outlives the session and all answers.
+  // Bounds the memory of a step; outlives the session and all answers.
   TrackingAllocator allocator_{HostAllocator(), int64_t{4} << 30};
   std::unique_ptr<Session> session_;
 };
 
-// Whether `status` is the error that the step expects; `why` says what is not right.
+// Whether `status` is the error that the step expects; `why` says how it differs.
 bool IsExpected(const ExpectedError& expected, const absl::Status& status, std::string* why) {
   if (status.ok()) {
     *why = absl::StrCat("succeeded, expected ", expected.code);

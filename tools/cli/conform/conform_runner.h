@@ -11,10 +11,9 @@
 
 namespace sluice {
 
-// Runs one case: loads its graph, inspects it, then takes its steps in order in one session and compares what they
-// answer. A step that has no kernel for something it needs has failed, with that as the reason; nothing is skipped.
-// `ops` are those that exist; null: TensorFlow's. Answers do not depend on `calls`. Thread-safe: cases share nothing
-// but `kernels` and `ops`.
+// Runs one case: loads its graph, inspects it, then runs its steps in order in one session and compares the results. A
+// step that lacks a kernel fails, with that as the reason; nothing is skipped. `ops`: the known ops; null:
+// TensorFlow's. Answers do not depend on `calls`. Thread-safe: cases share nothing but `kernels` and `ops`.
 CaseResult RunConformCase(const ConformCase& test, const KernelRegistry& kernels,
                           const std::shared_ptr<const OpRegistry>& ops = nullptr,
                           CallPolicy calls = CallPolicy::kByCost);

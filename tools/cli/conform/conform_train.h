@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/training/train_step.h"
 #include "graph/ir/graph.h"
+#include "graph/training/train_step.h"
 #include "nlohmann/json.hpp"
 
 namespace sluice {
@@ -15,17 +15,17 @@ namespace sluice {
 struct ConformTraining {
   std::string loss;
   std::vector<std::string> variables;
-  std::string target, init;   // What steps call the update, and the first values of the slots.
+  std::string target, init;   // The steps' names for the update and the slots' initialiser.
   std::string learning_rate;  // A tensor; empty: the number in `options`.
   std::string global_step;    // Empty: none.
   std::string optimizer;      // "adam".
-  TrainStepOptions options;   // But for the optimizer's kind.
+  TrainStepOptions options;   // Except the optimizer's kind.
 };
 
 // Throws what nlohmann::json throws.
 ConformTraining ReadTraining(const nlohmann::json& object);
 
-// Adds them to `graph`, whose nodes `target` and `init` then are what the case says.
+// Adds them to `graph`, with nodes called `target` and `init` as the case says.
 absl::Status AddCaseTraining(Graph& graph, const std::vector<ConformTraining>& training);
 
 }  // namespace sluice

@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/base/file.h"
-#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor.h"
+#include "tools/cli/numpy/npz.h"
 
 namespace sluice {
 
@@ -27,11 +27,11 @@ class ConformValues {
   const std::string folder_;
   bool is_opened_ = false;
   std::string npz_bytes_;
-  std::unique_ptr<NpzReader> npz_;  // Null when there is no tensors.npz.
+  std::unique_ptr<NpzReader> npz_;  // Null without a tensors.npz.
 };
 
-// What of `got` is not as `want` says, in one line; empty when all is. Floats and complex numbers may differ by atol +
-// rtol * |want| (NaN equals NaN, an infinity itself), everything else by nothing.
+// Says in one line how `got` differs from `want`, or nothing. Floats and complex numbers may differ by atol + rtol *
+// |want| (NaN equals NaN, an infinity itself); all else must be equal.
 std::string TensorDifference(const Tensor& got, const Tensor& want, double rtol, double atol);
 
 // The same for a description {"dtype": ..., "shape": [...]} in the text of a .json file; -1 is any size.

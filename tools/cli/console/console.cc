@@ -32,8 +32,8 @@ bool ColorIsWanted(bool is_terminal) {
   return is_terminal && !is_dumb && (no_color == nullptr || *no_color == '\0');
 }
 
-// FormatError, but of a load that fails for a great many causes only the first ones: the errors of a model whose every
-// node is wrong would scroll all else away.
+// FormatError, with only the first causes of a load that fails for very many: a model whose every node is wrong would
+// scroll all else away.
 std::string ShortText(const absl::Status& status) {
   constexpr size_t kMaxCauses = 50;
   const std::vector<absl::Status> errors = AllErrors(status);
@@ -70,7 +70,7 @@ std::string TerminalText(absl::string_view text, const Paint& paint) {
     if (part > 0) {
       out.append(text.data(), part);
     } else {
-      part = 1;  // All up to the next plain character or mark, so that characters of several bytes stay whole.
+      part = 1;  // Up to the next plain character or mark, so that characters of several bytes stay whole.
       while (part < text.size() && !IsPlain(text[part]) && text[part] != '\x1b') ++part;
       out += PrintableName(text.substr(0, part), std::string::npos);
     }
@@ -89,7 +89,7 @@ int WriteFully(int fd, absl::string_view text) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
-    } else if (errno == EAGAIN) {  // Somebody made the pipe non-blocking: wait until it takes more.
+    } else if (errno == EAGAIN) {  // Another process made the pipe non-blocking: wait until it takes more.
       pollfd ready = {fd, POLLOUT, 0};
       (void)::poll(&ready, 1, -1);
     } else if (errno != EINTR) {
@@ -111,7 +111,7 @@ Console::~Console() {
 }
 
 void Console::Write(absl::string_view text) {
-  // Piece by piece, so that a stop is seen between two of them; lines and characters stay whole.
+  // Piece by piece, to notice a stop in between; lines and characters stay whole.
   while (!text.empty() && !was_stopped_) {
     size_t size = std::min(text.size(), kBufferBytes);
     while (size < text.size() && !IsPlain(text[size])) ++size;
@@ -148,7 +148,7 @@ void Console::Drain() {
     constexpr int kPatienceMs = 50;
     pollfd ready = {STDOUT_FILENO, POLLOUT, 0};
     if (::poll(&ready, 1, kPatienceMs) == 0) continue;        // The reader takes nothing: a write would wait.
-    const absl::string_view part = rest.substr(0, PIPE_BUF);  // What a pipe that is ready takes without waiting.
+    const absl::string_view part = rest.substr(0, PIPE_BUF);  // A ready pipe takes this much without waiting.
     error = WriteFully(STDOUT_FILENO, part);
     rest.remove_prefix(part.size());
   }
@@ -168,7 +168,7 @@ absl::Status Console::Flush() {
 void Console::Diagnose(absl::string_view text) {
   const std::string line = absl::StrCat(has_progress_ ? "\r\x1b[K" : "", TerminalText(text, err_paint_));
   has_progress_ = false;
-  (void)WriteFully(STDERR_FILENO, line);  // An error here has nowhere to go.
+  (void)WriteFully(STDERR_FILENO, line);  // An error here cannot be reported.
 }
 
 void Console::DiagnoseLine(absl::string_view text) {

@@ -12,7 +12,7 @@
 namespace sluice {
 
 // Exit statuses of every command.
-inline constexpr int kExitOk = 0;      // Done; for `check`: nothing is wrong.
+inline constexpr int kExitOk = 0;      // Done; for `check`: no errors.
 inline constexpr int kExitFailed = 1;  // The work failed, or something is wrong with the model.
 inline constexpr int kExitUsage = 2;   // The command line is wrong.
 
@@ -63,33 +63,33 @@ class Console {
   void Write(absl::string_view text);
   // Appends `bytes` as they are: the content of a file.
   void WriteBytes(absl::string_view bytes);
-  // From now on asks `is_stopped` between writes, and while the reader takes nothing: once it says true, nothing more
-  // is written and was_stopped() is true. Empty: never.
+  // From now on polls `is_stopped` between writes, and while the reader takes nothing: once it returns true, nothing
+  // more is written and was_stopped() is true. Empty: never.
   void set_stop(absl::AnyInvocable<bool()> is_stopped) { is_stopped_ = std::move(is_stopped); }
   bool was_stopped() const { return was_stopped_; }
   // Whether anything was written there.
   bool has_written() const { return has_written_; }
-  // Everything is written, or kFileWrite. True results must be flushed before a command says that it succeeded.
+  // Writes everything; kFileWrite. Call it before reporting success.
   absl::Status Flush();
 
   // One line on standard error; not when quiet.
   void Note(absl::string_view text);
   void Warn(absl::string_view text);
-  // The same even when quiet: for what makes results something else than they look like.
+  // The same even when quiet: for warnings without which results would mislead.
   void WarnAlways(absl::string_view text);
   // Lines that belong to a warning, each with its line feed; not when quiet.
   void Details(absl::string_view text);
   // One line about what went wrong, even when quiet. Line feeds in it are escaped, as in notes and warnings.
   void Complain(absl::string_view text);
-  // An error in the form for people (FormatError), those of the first 50 causes when it stands for many; with colours
-  // where they go.
+  // Shows an error in the form for people (FormatError), with the first 50 causes if it stands for many.
   void Problem(const absl::Status& status);
-  // What Problem() and Complain() have shown, without colours: for output that is read by programs.
+  // All that Problem() and Complain() have shown, without colours: for JSON output.
   const std::vector<absl::Status>& problems() const { return problems_; }
   const std::vector<std::string>& complaints() const { return complaints_; }
-  // A line that the next output on standard error overwrites: what is being done. Only on a terminal, not when quiet.
+  // Shows what is being done, in a line that the next output on standard error overwrites. Only on a terminal, not when
+  // quiet.
   void Progress(absl::string_view text);
-  // Takes that line away.
+  // Clears that line.
   void EndProgress();
 
  private:
@@ -118,11 +118,11 @@ class Console {
 // A text that FormatError or FormatErrorGroup made, a line feed after each line, with colours where they go.
 std::string PaintedErrorText(absl::string_view formatted, const Paint& paint);
 
-// `text` with everything escaped that a terminal must not get: control characters but line feeds, bytes that are not
-// UTF-8, marks that are invisible or turn the direction of text. The marks of Paint stay if `paint` makes them.
+// Escapes everything in `text` that is unsafe on a terminal: control characters but line feeds, bytes that are not
+// UTF-8, invisible marks and marks that change the direction of text. Paint's marks stay if `paint` makes them.
 std::string TerminalText(absl::string_view text, const Paint& paint);
 
-// Writes all of `text` to the file descriptor, however often the system takes only a part. The error number, or 0.
+// Writes all of `text` to the file descriptor, in as many writes as needed. Returns the error number, or 0.
 int WriteFully(int fd, absl::string_view text);
 
 }  // namespace sluice

@@ -8,9 +8,9 @@
 
 namespace sluice {
 
-// `json` as a document that ends in a newline. Bytes that are not UTF-8 become U+FFFD, and characters that a terminal
-// must not get (control characters, invisible marks) are written as \u escapes: every command writes its JSON with it.
-// `indent` is that of each level; -1: all on one line.
+// `json` as a document that ends in a newline. Bytes that are not UTF-8 become U+FFFD, and characters unsafe on a
+// terminal (control characters, invisible marks) become \u escapes: every command writes its JSON with it. `indent` is
+// that of each level; -1: all on one line.
 std::string JsonDocument(const nlohmann::ordered_json& json, int indent = 2);
 
 // The JSON text `dumped`, which is valid UTF-8, with such characters as \u escapes. They can stand in strings only.

@@ -23,7 +23,7 @@ bool HasVariableFiles(const LoadedGraph& model) {
   return std::filesystem::exists(directory / "variables" / "variables.index", ignored);
 }
 
-// A table that is empty, and an error to look things up in, until the init of its model has filled it.
+// Whether the op makes a table that the model's init must fill: until then lookups fail.
 bool IsFilledByInit(const OpSchema& op) { return op.name == "HashTableV2" || op.name == "HashTable"; }
 
 bool IsVariable(const OpSchema& op) { return op.traits.makes_variable; }

@@ -9,23 +9,22 @@
 
 namespace sluice {
 
-// What `model` holds beside its graph and a GraphDef cannot: signatures with the tensors they name, assets, the init
-// op, collections. One line each; empty for a GraphDef.
+// Lists the parts of `model` that a GraphDef cannot hold: signatures with their tensors, assets, the init op,
+// collections. One line each; empty for a GraphDef.
 std::vector<std::string> ConversionLosses(const LoadedGraph& model);
 
-// What the graph of `model`, or what is left of it, needs and a GraphDef cannot hold: the values of variables that are
-// in files beside the model; the contents of lookup tables, where the node that fills them is not in the graph any
-// more. Each may be empty.
+// State that the remaining graph needs and a GraphDef cannot hold: values of variables in files beside the model;
+// contents of lookup tables whose filling node was pruned. Each may be empty.
 struct MissingState {
   std::vector<std::string> variables;
   std::vector<std::string> tables;
 };
 MissingState FindMissingState(const LoadedGraph& model);
 
-// "the values of 2 variables", "the contents of 1 table": one line each; empty where nothing is missing.
+// "the values of 2 variables", "the contents of 1 table": one line each; empty if nothing is missing.
 std::vector<std::string> StateLosses(const MissingState& missing);
 
-// kSavedModelKind when something is missing: as a GraphDef of its own the graph could not run.
+// kSavedModelKind if something is missing: the GraphDef alone could not run.
 absl::Status CheckRunsWithout(const MissingState& missing);
 
 }  // namespace sluice

@@ -64,11 +64,11 @@ void BoxBuilder::FoldConstants(const std::vector<NameScope>& scopes) {
     if (!graph_.Is(id, "Const")) continue;
     const NodeId user = OnlyUser(consumers, id);
     if (!user.valid() || graph_.Is(user, "Const")) continue;
-    // A weight of a frozen graph: the constant, what was the read of a variable, and the node that uses it.
+    // A weight of a frozen graph: the constant, the former read of a variable, and the node that uses it.
     const NodeId reader = graph_.Is(user, "Identity") ? OnlyUser(consumers, user) : NodeId();
     const NodeId end = reader.valid() ? reader : user;
-    // Beside its user or further in ("add/y" of "add"), where the name says that it belongs to it; or called so that it
-    // says nothing, such as "unknown_3" in graphs that TensorFlow has frozen.
+    // In its user's scope or inside ("add/y" of "add"), so that the names show that it belongs to it; or with a
+    // meaningless name, such as "unknown_3" in graphs that TensorFlow has frozen.
     const std::string& path = scopes[Index(scope_of[Index(end)])].path;
     const bool has_scope = absl::StrContains(graph_.name(id), "/");
     if (has_scope && !path.empty() && !absl::StartsWith(graph_.name(id), absl::StrCat(path, "/"))) continue;
@@ -91,8 +91,8 @@ NodeId BoxBuilder::OnlyUser(const Consumers& consumers, NodeId id) {
   return std::all_of(uses.begin(), uses.end(), [user](const Use& use) { return use.node == user; }) ? user : NodeId();
 }
 
-// The variables that layers read, and keep moving averages in, through handles are weights of these layers, wherever
-// the handles stand: a handle goes into every node that reads it, and a read into its only user.
+// Variables that layers read or keep moving averages in are their weights, wherever the handles are: a handle goes into
+// every node that reads it, and a read into its only user.
 void BoxBuilder::FoldVariables(const Consumers& consumers) {
   const auto users_of = [&](NodeId id) {
     std::vector<NodeId> users;
@@ -148,7 +148,7 @@ std::vector<BoxBuilder::Member> BoxBuilder::MembersOf(const std::vector<NameScop
     Member member;
     member.scope = child;
     member.label = scope == 0 ? ShownName(scopes[Index(child)].name) : scopes[Index(child)].name;
-    // The first node inside says where the scope stands: good enough, and cheap.
+    // A scope is ordered by its first node: good enough, and cheap.
     int32_t inner = child;
     while (scopes[Index(inner)].nodes.empty()) inner = scopes[Index(inner)].scopes[0];
     const NodeId first = scopes[Index(inner)].nodes[0];
@@ -185,7 +185,7 @@ void BoxBuilder::AddMembers(std::vector<Member> members, int32_t parent, ScopeLi
       for (Member& member : group) AddMember(std::move(member), into, todo);
       continue;
     }
-    // Runs of neighbours: what was made together belongs together, and edges lead on from run to run.
+    // Bundles runs of neighbours, which were made together, so that edges lead from run to run.
     const auto root = static_cast<size_t>(std::sqrt(static_cast<double>(group.size())));
     const size_t num_runs = std::min(max_children_, std::max(root, group.size() / max_children_ + 1));
     const size_t step = (group.size() + num_runs - 1) / num_runs;

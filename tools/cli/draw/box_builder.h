@@ -24,7 +24,7 @@ class BoxBuilder {
   std::vector<int32_t> TakeBoxOf() { return std::move(box_of_); }
 
  private:
-  // What stands in a scope before it is divided: a scope or a node.
+  // A member of a scope before it is divided: a scope or a node.
   struct Member {
     int32_t scope = -1;
     NodeId node;
@@ -35,9 +35,9 @@ class BoxBuilder {
   using ScopeList = std::vector<std::pair<int32_t, int32_t>>;  // Scopes and their boxes.
 
   void FoldConstants(const std::vector<NameScope>& scopes);
-  // Notes that `from` is drawn with `to`, unless `to` is drawn with `from` already, as in a graph that is not sound.
+  // Notes that `from` is drawn inside `to`, unless `to` is inside `from` already (in an unsound graph).
   void FoldInto(NodeId from, NodeId to);
-  // The node that all uses of `id` are, or an invalid id.
+  // Returns the only user of `id`, or an invalid id.
   static NodeId OnlyUser(const Consumers& consumers, NodeId id);
   void FoldVariables(const Consumers& consumers);
   void CountShown(const std::vector<NameScope>& scopes);

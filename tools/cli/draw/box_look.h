@@ -11,14 +11,14 @@
 
 namespace sluice {
 
-// What is known of a node's first output, for the second line of its box: "float32 [?,10]", or empty.
+// Describes a node's first output, for the second line of its box: "float32 [?,10]", or empty.
 using OutputTextFn = absl::FunctionRef<std::string(NodeId id)>;
 
 // Texts and size of one closed box. The font is fixed-width, so that texts fit wherever the drawing is shown.
 struct BoxLook {
   std::string title;     // Cut in the middle when it is long.
   std::string subtitle;  // Op and shape, or how many nodes are inside.
-  std::string weights;   // "filter [3,3,1,8]": what is folded into a node and trained. Often empty.
+  std::string weights;   // "filter [3,3,1,8]": trained values folded into the node. Often empty.
   OpFamily family = OpFamily::kOther;
   ItemSize size;
 };
@@ -27,14 +27,14 @@ inline constexpr double kTitleFontSize = 12, kSubtitleFontSize = 10;
 
 BoxLook LookOf(const Graph& graph, const Box& box, OutputTextFn output_text);
 
-// The weights among what is folded into `box`: the names of the inputs that they come in by, and their shapes.
-// REQUIRES: a box of a node.
+// Lists the weights folded into `box`: the names of their inputs, and their shapes. REQUIRES: a box of a node.
 std::string WeightsText(const Graph& graph, const Box& box, OutputTextFn output_text);
 
 // `text` with its middle replaced by an ellipsis when it has more than `max_chars` characters. Characters stay whole.
 std::string CutMiddle(absl::string_view text, size_t max_chars);
 
-// `text` for element content and attributes of XML and HTML; what a terminal must not get is written out ("\\x1b").
+// Escapes `text` for element content and attributes of XML and HTML; characters unsafe on a terminal are spelled
+// ("\\x1b").
 std::string EscapeXml(absl::string_view text);
 
 }  // namespace sluice

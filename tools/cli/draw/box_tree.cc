@@ -98,8 +98,7 @@ void BoxTree::AddEdges(const Graph& graph) {
   for (const NodeId id : graph.Nodes()) {
     const bool is_plumbing = IsPlumbing(graph.name(id));
     for (const Output& source : graph.all_inputs(id)) {
-      // All variables lead to what saves them: lines that say nothing, and hide the others. A variable is drawn with
-      // each node that reads it.
+      // Edges from all variables to savers would hide the others. A variable is drawn with each node that reads it.
       if (source.is_set() && IsPlumbing(graph.name(source.node)) != is_plumbing) continue;
       if (source.is_set() && box(box_of(id)).kind == Box::Kind::kNode && IsFoldedInto(source.node, box_of(id)))
         continue;

@@ -33,8 +33,8 @@ struct BoxEdge {
   int32_t count = 0;
   bool control_only = true;
   bool back_only = true;  // Only back edges of loops (NextIteration to Merge).
-  // Children of `from` (of `to`) that the edge really starts (ends) at: where it meets the border when that box is
-  // open. Ascending.
+  // Children of `from` (of `to`) that the edge starts (ends) at, for its place on the border when that box is open.
+  // Ascending.
   std::vector<int32_t> from_inside, to_inside;
 };
 

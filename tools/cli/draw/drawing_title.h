@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// What a drawing of the model `source` (a path, or "-") is called: the name of the file or directory, with the
-// directory above where the name alone says nothing: "mobilenet/1", "mobilenet/saved_model".
+// Titles a drawing of the model `source` (a path, or "-"): the name of the file or directory, after that of its parent
+// if the name alone is generic: "mobilenet/1", "mobilenet/saved_model".
 std::string DrawingTitle(absl::string_view source);
 
 }  // namespace sluice

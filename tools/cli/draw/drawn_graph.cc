@@ -25,7 +25,7 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kMaxAddedNodes = 200'000;
-constexpr int kMaxDepth = 32;  // Of calls in bodies; functions that call themselves end here.
+constexpr int kMaxDepth = 32;  // Of nested calls; functions that call themselves end here.
 
 struct ScopeTitle {
   absl::string_view scope, shown;
@@ -47,7 +47,7 @@ absl::string_view WithoutNumber(absl::string_view name) {
   return name;
 }
 
-// What people called the function: "conv2d" of "__inference_conv2d_layer_call_fn_1234".
+// The readable part of a function's name: "conv2d" of "__inference_conv2d_layer_call_fn_1234".
 std::string ShortFunctionName(absl::string_view name) {
   for (const absl::string_view start : {"__inference_", "__forward_", "__backward_"}) absl::ConsumePrefix(&name, start);
   name = WithoutNumber(name);
@@ -101,12 +101,12 @@ class Expander {
   }
 
  private:
-  // Calls whose results a signature gives are called as it is.
+  // Names calls whose results are a signature's after that signature.
   void NameSignatures() {
     for (const ModelSignature& signature : model_.meta.signatures) {
       for (const SignatureTensor& result : signature.outputs) {
         absl::StatusOr<Output> output = graph_.FindOutput(result.name);
-        if (!output.ok() || graph_.num_outputs(output->node) == 0) continue;  // An init op gives nothing.
+        if (!output.ok() || graph_.num_outputs(output->node) == 0) continue;  // An init op has no outputs.
         needed_.push_back(output->node);
         while (IsForwarder(output->node)) *output = graph_.inputs(output->node)[0];
         scope_of_call_.try_emplace(output->node, signature.key);
@@ -114,7 +114,7 @@ class Expander {
     }
   }
 
-  // Moves what no signature needs, or what is a saver's, into a scope of its own.
+  // Moves nodes that no signature needs, or savers, into a scope of their own.
   void MovePlumbing() {
     std::vector<bool> is_plumbing;
     if (needed_.empty()) {
@@ -136,14 +136,14 @@ class Expander {
     if (needed_.empty()) MoveIsolated(&is_plumbing);
     const std::vector<NodeId> nodes = graph_.Nodes();
     const auto moves = [&is_plumbing](NodeId id) { return is_plumbing[static_cast<size_t>(id.value())]; };
-    if (std::all_of(nodes.begin(), nodes.end(), moves)) return;  // Nothing would be left to look at.
+    if (std::all_of(nodes.begin(), nodes.end(), moves)) return;  // Nothing would be left to see.
     const absl::string_view scope = needed_.empty() ? kSaverScope : kUnsignedScope;
     for (const NodeId id : nodes) {
       if (moves(id)) Rename(id, absl::StrCat(scope, "/", graph_.name(id)));
     }
   }
 
-  // Moves nodes without any edge, unless there are no others. They are no plumbing then.
+  // Moves nodes without any edge, unless there are no others; they then no longer count as plumbing.
   void MoveIsolated(std::vector<bool>* is_plumbing) {
     const Consumers consumers(graph_);
     const std::vector<NodeId> nodes = graph_.Nodes();
@@ -159,7 +159,7 @@ class Expander {
     }
   }
 
-  // Expands all calls that are there now; whether there were any.
+  // Expands all present calls; returns whether there were any.
   bool ExpandOnce() {
     std::vector<NodeId> calls;
     CallFinder finder(graph_);
@@ -193,7 +193,7 @@ class Expander {
     return true;
   }
 
-  // How many calls there are in each scope.
+  // Counts the calls in each scope.
   void CountCalls(const std::vector<NodeId>& calls) {
     calls_in_.clear();
     for (const NodeId id : calls) ++calls_in_[std::string(ScopeOf(graph_.name(id)))];
@@ -204,7 +204,7 @@ class Expander {
     return slash == absl::string_view::npos ? absl::string_view() : name.substr(0, slash);
   }
 
-  // What the names in the body of the call begin with, its slash included.
+  // Returns the prefix of names in the body of the call, with its slash.
   std::string PrefixOf(NodeId id, const BoundFunction& callee) const {
     const absl::string_view name = graph_.name(id);
     const auto signature = scope_of_call_.find(id);
@@ -212,7 +212,7 @@ class Expander {
     if (!IsCallOp(WithoutNumber(LastPart(name)))) return absl::StrCat(name, "/");
     const absl::string_view scope = ScopeOf(name);
     const std::string outer = scope.empty() ? "" : absl::StrCat(scope, "/");
-    // A body that does nothing but call another one needs no box of its own inside.
+    // A body that only calls another one needs no box of its own.
     const auto count = calls_in_.find(std::string(scope));
     const bool is_wrapped = id.value() >= first_added_ && count != calls_in_.end() && count->second == 1;
     if (is_wrapped) return outer;
@@ -245,7 +245,7 @@ class Expander {
     return true;
   }
 
-  // Adds the bodies of a conditional or a loop. Its node stays, and waits for them: their results are its own.
+  // Adds the bodies of a conditional or a loop. Its node stays, after them: their results are its own.
   bool ExpandBranches(NodeId id, CallKind kind, const std::vector<BoundFunction>& callees) {
     std::vector<Output> args = Resolved(graph_.inputs(id));
     if (kind != CallKind::kWhile && !args.empty()) args.erase(args.begin());
@@ -270,8 +270,8 @@ class Expander {
     return true;
   }
 
-  // Bodies name their nodes as the call is named where it was written: "while/Less" in the condition of "net/while",
-  // which would be "net/while/cond/while/Less" here.
+  // Bodies repeat the call's name: "while/Less" in the condition of "net/while" would become
+  // "net/while/cond/while/Less".
   void DropRepeatedScopes(const BodyNodes& body, absl::string_view prefix, absl::string_view call) {
     for (const NodeId id : body.nodes) {
       const std::string name(absl::StripPrefix(graph_.name(id), prefix));
@@ -293,7 +293,7 @@ class Expander {
     graph_.Rename(id, name).IgnoreError();
   }
 
-  // Lets all nodes read what their inputs were replaced by. An edge to a call that is gone only waited for it.
+  // Makes all nodes read the replacements of their inputs. Control edges to removed calls are dropped.
   void Rewire() {
     if (replaced_.empty()) return;
     absl::flat_hash_map<NodeId, NodeId> end_of_call;
@@ -313,7 +313,7 @@ class Expander {
     }
   }
 
-  // Takes out what bodies hold only to end: the Identity of each result, and the NoOp that waits for reads.
+  // Removes nodes that only end bodies: the Identity of each result, and the NoOp that waits for reads.
   void DropForwarders() {
     std::vector<NodeId> gone;
     for (const NodeId id : graph_.Nodes()) {
@@ -324,7 +324,7 @@ class Expander {
     Bypass(gone);
   }
 
-  // Takes out what TensorFlow's inliner left, and the NoOps that end the bodies that it inlined.
+  // Removes leftovers of TensorFlow's inliner, and the NoOps that end the bodies that it inlined.
   void DropInlinerNodes() {
     const Consumers consumers(graph_);
     std::vector<NodeId> gone, ends;
@@ -343,7 +343,7 @@ class Expander {
     return graph_.Is(id, "Identity") && !graph_.inputs(id).empty() && graph_.inputs(id)[0].is_set();
   }
 
-  // Removes the nodes; who read from an Identity reads from its input, who waited for one of them waits no more.
+  // Removes the nodes: readers of an Identity read its input, and control edges from them go.
   void Bypass(const std::vector<NodeId>& gone) {
     replaced_.clear();
     for (const NodeId id : gone) {
@@ -367,7 +367,7 @@ class Expander {
     for (const NodeId id : gone) graph_.RemoveNode(id);
   }
 
-  // Bodies of loops and layers read weights that only other bodies use.
+  // Bodies of loops and layers often read weights that only other bodies use.
   void DropUnusedReads() {
     const Consumers consumers(graph_);
     std::vector<NodeId> unused;
@@ -378,7 +378,7 @@ class Expander {
     for (const NodeId id : unused) graph_.RemoveNode(id);
   }
 
-  // Notes that `scope` has the body of `callee`. A body of nothing but a call says nothing: what it calls comes later.
+  // Notes that `scope` has the body of `callee`. Skips a body that is only a call: the body that it calls comes later.
   void NoteBody(absl::string_view scope, const BoundFunction& callee) {
     const std::vector<NodeDefView>& nodes = callee.definition->nodes;
     const bool is_wrapper = std::all_of(nodes.begin(), nodes.end(), [](const NodeDefView& node) {
@@ -391,13 +391,13 @@ class Expander {
   Graph graph_;
   int32_t first_added_ = 0;  // Nodes from this number on come from bodies.
   int64_t added_ = 0;
-  std::vector<NodeId> needed_;                               // What signatures give.
+  std::vector<NodeId> needed_;                               // Results of signatures.
   absl::flat_hash_map<NodeId, std::string> scope_of_call_;   // By call: the signature that it computes.
-  absl::flat_hash_set<NodeId> results_;                      // What bodies give.
-  absl::flat_hash_set<NodeId> closed_;                       // Calls that were looked at.
+  absl::flat_hash_set<NodeId> results_;                      // Results of bodies.
+  absl::flat_hash_set<NodeId> closed_;                       // Visited calls.
   absl::flat_hash_map<std::string, int> calls_in_;           // By scope.
   absl::flat_hash_map<std::string, std::string> bodies_in_;  // By outermost scope: functions, in order of expansion.
-  absl::flat_hash_map<Output, Output> replaced_;             // Outputs of calls and what gives them now.
+  absl::flat_hash_map<Output, Output> replaced_;             // Outputs of calls, by their replacements.
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// Whether a node of this name computes gradients: one of the scopes that it stands in is called as AddGradients (so
-// `sluice grad`), tf.gradients and Keras call theirs: "gradients", "gradients_1", "gradient_tape".
+// Whether a node of this name computes gradients: one of its scopes has a name that AddGradients (so `sluice grad`),
+// tf.gradients and Keras use: "gradients", "gradients_1", "gradient_tape".
 bool IsInGradientScope(absl::string_view node);
 
 }  // namespace sluice

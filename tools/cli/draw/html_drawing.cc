@@ -103,7 +103,7 @@ class DataWriter {
     absl::StrAppend(&out_, "},\n");
   }
 
-  // The numbers of folded nodes, by node id: one each, also of a variable that stands in several boxes.
+  // The numbers of folded nodes, by node id: one each, even for a variable in several boxes.
   absl::flat_hash_map<int32_t, int> WriteFolded() {
     absl::flat_hash_map<int32_t, int> number_of_folded;
     std::string folded, inside;
@@ -124,7 +124,7 @@ class DataWriter {
     return number_of_folded;
   }
 
-  // What there is to know of a folded node; of a read, which variable it reads.
+  // Describes a folded node; for a read, names its variable.
   std::string FoldedText(NodeId id) const {
     if (graph_.inputs(id).empty() || !graph_.inputs(id)[0].is_set()) return ConstantText(id);
     const NodeId origin = graph_.inputs(id)[0].node;

@@ -84,8 +84,8 @@ class Placer2D {
     for (const int32_t item : layer) x_[Index(item)] -= at / 2;
   }
 
-  // Moves the items of `layer` as near as can be to the mean of their neighbours (one side, or both where that side
-  // has none), keeping order and distances: least squares by pooling neighbours that would overlap.
+  // Moves the items of `layer` as near as possible to the mean of their neighbours (on one side, or on both if that
+  // side has none), keeping order and distances: least squares by pooling neighbours that would overlap.
   void MoveLayer(const std::vector<int32_t>& layer, bool from_above) {
     struct Pool {
       double sum, weight;

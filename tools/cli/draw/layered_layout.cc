@@ -18,7 +18,7 @@ using Adjacency = std::vector<std::vector<int32_t>>;
 
 size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
-// Neighbours by node, without self edges and edges that are to lead back.
+// Neighbours by node, without self edges and back edges.
 Adjacency Successors(size_t num_nodes, absl::Span<const LayoutEdge> edges) {
   Adjacency out(num_nodes);
   for (const LayoutEdge& edge : edges) {
@@ -73,7 +73,7 @@ std::vector<int32_t> LongestPaths(const Adjacency& successors, absl::Span<const 
       is_source[Index(to)] = false;
     }
   }
-  // Sources stand just above their first user. From the end, so that it is a matter of one pass.
+  // Puts sources just above their first user, from the end, in one pass.
   for (auto node = by_order.rbegin(); node != by_order.rend(); ++node) {
     const auto& users = successors[Index(*node)];
     if (!is_source[Index(*node)] || users.empty() || pins[Index(*node)] != LayerPin::kFree) continue;

@@ -19,13 +19,13 @@
 
 namespace sluice {
 
-// Where a node must stand, whatever its edges say: ports of a scope lie on its upper or lower border.
+// Fixes a node's layer, whatever its edges: ports of a scope lie on its upper or lower border.
 enum class LayerPin : uint8_t { kFree, kTop, kBottom };
 
 struct LayoutEdge {
   int32_t from = 0;
   int32_t to = 0;
-  bool back = false;  // Closes a loop: it is the one to turn round, if one must be.
+  bool back = false;  // Closes a loop: turned round first, if need be.
 };
 
 // The path of one edge: the points it passes, in the direction of the edge, its ends not included.
@@ -60,8 +60,8 @@ struct LayoutGaps {
   double point = 10;  // Between an edge's point and its neighbour.
 };
 
-// Centres of all items, points included, and the extent of the drawing, whose upper left corner is (0, 0). What is much
-// lower than other items of its layer stands near the layer's top.
+// Centres of all items, points included, and the extent of the drawing, whose upper left corner is (0, 0). An item that
+// is much less high than others of its layer is near the layer's top.
 struct Placement2D {
   std::vector<double> x, y;
   std::vector<double> layer_top, layer_bottom;

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-// The first rule whose word stands in the op's name (at its start for `at_start`) decides.
+// The first rule whose word is in the op's name (at its start for `at_start`) decides.
 struct Rule {
   absl::string_view word;
   bool at_start;

@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// What an op is about, for the colour of its box.
+// The kind of an op, for the colour of its box.
 enum class OpFamily : uint8_t { kInput, kConstant, kState, kControl, kCall, kMath, kNetwork, kArray, kOther };
 inline constexpr int kNumOpFamilies = 9;
 

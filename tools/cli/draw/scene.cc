@@ -14,7 +14,7 @@ namespace sluice {
 namespace {
 
 constexpr LayoutGaps kGaps = {22, 34, 9};
-// How far a line that leads up keeps from the side of the box it passes, and how deep its turns are.
+// The distance of a line that leads up from the box it passes, and the depth of its turns.
 constexpr double kSideGap = 9, kTurn = 16;
 
 size_t Index(int32_t i) { return static_cast<size_t>(i); }
@@ -128,7 +128,7 @@ class SceneBuilder {
 
   const SceneBox& shown(int32_t box) const { return scene_.boxes[Index(shown_[Index(box)])]; }
 
-  // Where an edge meets `box`: its middle, or the ports of the boxes inside it that the edge is about.
+  // Where an edge meets `box`: its middle, or the ports of the boxes inside that the edge leads to.
   std::vector<Point> EndsAt(int32_t box, const std::vector<int32_t>& inside, bool at_top) const {
     const SceneBox& here = shown(box);
     std::vector<Point> ends;

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// One box to draw, in absolute coordinates. Parents stand before their children.
+// One box to draw, in absolute coordinates. Parents come before their children.
 struct SceneBox {
   int32_t box = 0;  // In the tree.
   bool open = false;

@@ -9,13 +9,13 @@
 #include "graph/base/checked_math.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "tools/cli/numpy/npy_header.h"
 #include "graph/value/tstring.h"
+#include "tools/cli/numpy/npy_header.h"
 
 namespace sluice {
 namespace {
 
-// Elements below this size in all are copied: cheaper than a header that keeps a file in memory.
+// Smaller data is copied: cheaper than keeping a file in memory.
 constexpr size_t kMinSharedBytes = 1024;
 
 // Checks that `data` has as many bytes as the header says and that the tensor fits into the limits.
@@ -42,7 +42,7 @@ absl::Status CheckSizes(const NpyHeader& header, absl::string_view data, const L
   return absl::OkStatus();
 }
 
-// Walks the elements of a shape row by row, and says where each stands when the columns are stored first.
+// Walks the elements of a shape row by row, and computes the place of each in column order.
 // Not thread-safe.
 class ColumnOrder {
  public:

@@ -14,8 +14,8 @@
 namespace sluice {
 
 struct ReadNpyOptions {
-  LoadLimits limits;  // Of these, max_tensor_bytes counts.
-  // Keeps the bytes alive. Where it is set, large elements that need no change are shared, not copied, and read-only.
+  LoadLimits limits;  // Only max_tensor_bytes is used.
+  // Keeps the bytes alive. If set, large elements that need no change are shared, not copied, and read-only.
   std::shared_ptr<const void> owner;
 };
 

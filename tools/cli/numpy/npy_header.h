@@ -16,7 +16,7 @@ namespace sluice {
 
 // How the elements of a .npy file are stored. A value type.
 struct NpyHeader {
-  // How one element becomes one of ours.
+  // How elements are converted.
   enum class Kind { kPlain, kBytesText, kUnicodeText };
 
   Kind kind = Kind::kPlain;

@@ -19,7 +19,7 @@ namespace sluice {
 
 using NamedTensor = std::pair<std::string, Tensor>;
 
-// Reads tensors from one .npz archive, each when it is asked for.
+// Reads tensors from one .npz archive, each on demand.
 // Ownership: borrows the bytes, unless `owner` keeps them alive; then large members that are stored as they are share
 // them. Thread-safety: immutable.
 class NpzReader {
@@ -32,7 +32,7 @@ class NpzReader {
   const std::vector<std::string>& names() const { return names_; }
   // The same for messages: quoted, and not all of very many.
   std::string NamesText() const;
-  // The array `name`, given without or with ".npy". kNumpy errors name it; also where there is none.
+  // Reads the array `name`, with or without ".npy". kNumpy errors name it, also if it is missing.
   absl::StatusOr<Tensor> Read(absl::string_view name) const;
 
  private:

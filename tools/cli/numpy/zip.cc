@@ -52,7 +52,7 @@ struct Directory {
   uint64_t size = 0;
 };
 
-// The record that ends the archive: it stands last, but for a comment of up to 64 KiB.
+// Finds the record that ends the archive: the last, but for a comment of up to 64 KiB.
 absl::StatusOr<size_t> FindEnd(absl::string_view bytes) {
   if (bytes.size() < kEndSize) return ZipError("the file is not a zip archive: it is too short");
   const size_t last = bytes.size() - kEndSize;
@@ -206,7 +206,7 @@ bool Inflate(absl::string_view stored, std::string* out) {
   if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
   const InflateEnd end{&stream};
   size_t written = 0;
-  char past_the_end;  // Where a stream that is too long writes.
+  char past_the_end;  // Receives the excess of a stream that is too long.
   int result = Z_OK;
   while (result == Z_OK) {
     if (stream.avail_in == 0) {

@@ -29,12 +29,12 @@ class ZipReader {
     uint32_t crc32 = 0;
   };
 
-  // kNumpy errors for everything that is no plain archive: truncated, encrypted, in several parts, of another
-  // compression, or dishonest about its sizes. RESOURCE_EXHAUSTED for members above `limits`.max_tensor_bytes in all.
+  // kNumpy errors for everything but plain archives: truncated, encrypted, in several parts, of another compression, or
+  // with false sizes. RESOURCE_EXHAUSTED for members above `limits`.max_tensor_bytes in all.
   static absl::StatusOr<ZipReader> Open(absl::string_view bytes, const LoadLimits& limits = LoadLimits());
 
   absl::Span<const Member> members() const { return members_; }
-  // Null when there is none.
+  // Null if there is none.
   const Member* Find(absl::string_view name) const;
 
   // Checks the checksum of a member that is stored as it is: its bytes can be used in place then.
@@ -56,7 +56,7 @@ class ZipWriter {
  public:
   // REQUIRES: no member of that name yet, name.size() < 65536.
   void Add(absl::string_view name, absl::string_view bytes);
-  // The archive. kNumpy error above 4 GiB or 65,535 members, where the plain format ends. The writer is done then.
+  // Returns the archive, once. kNumpy error above 4 GiB or 65,535 members, the limits of the plain format.
   absl::StatusOr<std::string> Finish();
 
  private:

@@ -13,19 +13,19 @@ namespace sluice {
 
 // How nodes of an op run.
 enum class OpSupport : uint8_t {
-  kNone,      // They do not.
+  kNone,      // Not at all.
   kKernel,    // By a kernel, for some of the dtypes that the op allows or for all.
-  kOrder,     // The executor itself carries them out: NoOp and control flow.
-  kExpanded,  // They become other nodes before a graph runs: calls of functions and gradients of them, If, Case, While.
+  kOrder,     // By the executor itself: NoOp and control flow.
+  kExpanded,  // Replaced by other nodes before a graph runs: calls of functions and gradients of them, If, Case, While.
 };
 
 OpSupport SupportOf(const KernelRegistry& registry, absl::string_view op);
 
-// One row of a kernel table, or one that was added, as far as people ask for it.
+// The facts of one kernel row, of a table or added, that users may want.
 struct KernelFact {
   std::string device;
-  std::string origin;  // Who has added it; empty for Sluice's own.
-  // Type attrs that decide, with the dtypes that there are kernels for, of those that the op allows.
+  std::string origin;  // The plug-in that added it; empty for Sluice's own.
+  // The deciding type attrs, with those of the op's dtypes that have kernels.
   struct Attr {
     std::string name;
     std::vector<DType> types;
@@ -33,8 +33,8 @@ struct KernelFact {
   std::vector<Attr> attrs;
 };
 
-// All rows of the op: those that were added, then those of the tables, each in their order. Empty where SupportOf is
-// not kKernel.
+// Returns all rows of the op: added ones, then those of the tables, each in their order. Empty unless SupportOf is
+// kKernel.
 std::vector<KernelFact> KernelsOf(const KernelRegistry& registry, const OpSchema& op);
 
 }  // namespace sluice

@@ -34,7 +34,7 @@ std::string AbsentDevices::Note() const {
 
 AbsentDevices FindAbsentDevices(const Graph& graph) {
   AbsentDevices found;
-  std::string last;  // Nodes that follow one another mostly ask for the same device.
+  std::string last;  // Neighbouring nodes mostly request the same device.
   bool is_absent = false;
   const auto look = [&](absl::string_view node, absl::string_view device) {
     if (device != last) is_absent = IsAbsentDevice(device);

@@ -1,7 +1,7 @@
 #ifndef SLUICE_TOOLS_CLI_REPORT_ABSENT_DEVICES_H_
 #define SLUICE_TOOLS_CLI_REPORT_ABSENT_DEVICES_H_
 
-// Devices that a model asks for and that the program does not have: its sessions have one CPU, which runs all nodes.
+// Devices that a model requests and the program lacks: its sessions have one CPU, which runs all nodes.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// Whether `device`, as a node asks for it, is another device than the CPU that runs here. False for texts that are not
-// device names.
+// Whether a node that requests `device` wants another device than the CPU here. False for texts that are not device
+// names.
 bool IsAbsentDevice(absl::string_view device);
 
 // Such nodes of a model, those in bodies of functions included.
@@ -21,7 +21,7 @@ struct AbsentDevices {
   std::string first_node, first_device;  // Printable.
 
   void Add(absl::string_view node, absl::string_view device);
-  // One sentence; empty where there are none.
+  // Returns one sentence; empty if there are none.
   std::string Note() const;
 };
 

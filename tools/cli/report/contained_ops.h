@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Which nodes of a graph have an op of some kind, or call functions whose bodies have one, at any depth.
-// Borrows the graph. Making it is linear in the library; asking about a node in its attrs.
+// Finds nodes that have an op of some kind, or call functions whose bodies have one, at any depth. Borrows the graph.
+// The constructor is linear in the library, a question in the node's attrs.
 class ContainedOps {
  public:
   using IsWanted = bool (*)(absl::string_view op);
@@ -22,7 +22,7 @@ class ContainedOps {
  private:
   const Graph& graph_;
   const IsWanted is_wanted_;
-  absl::flat_hash_set<std::string> functions_;  // Those that have a wanted op, or call one that has.
+  absl::flat_hash_set<std::string> functions_;  // With a wanted op, directly or through calls.
 };
 
 }  // namespace sluice

@@ -19,15 +19,15 @@ bool IsSaverOp(absl::string_view op) {
   return schema != nullptr && schema->traits.is_saver;
 }
 
-// Whether nodes give what comes from outside of the graph.
+// Whether nodes of the op bring values from outside of the graph.
 bool IsInput(const OpSchema& op) { return op.traits.is_placeholder || op.op_class == OpClass::kArg; }
 
 bool IsString(const Graph& graph, NodeId id) {
   return graph.num_outputs(id) > 0 && BaseType(graph.output_type(id, 0)) == DType::kString;
 }
 
-// The nodes that savers consist of: those that write and read checkpoints, what only they use (the name of the file),
-// and what follows them and is no more than that name (save/control_dependency). Lives for one guess.
+// The nodes of savers: those that write and read checkpoints, inputs that only they use (the file's name), and nodes
+// that pass that name on (save/control_dependency). Lives for one guess.
 class SaverNodes {
  public:
   SaverNodes(const Graph& graph, const Consumers& consumers)
@@ -43,14 +43,14 @@ class SaverNodes {
     MarkBefore();
   }
 
-  // An output of `id` is a saver's.
+  // Whether the outputs of `id` belong to a saver.
   bool Gives(NodeId id) const {
     const bool is_own = std::binary_search(own_.begin(), own_.end(), id);
     return is_own || (is_after_[Index(id)] && IsString(graph_, id));
   }
   std::vector<bool> TakeParts() { return std::move(is_for_saver_); }
 
-  // What is fed into `id` is the name of a file for savers only.
+  // Whether a value fed to `id` is the name of a file for savers only.
   bool Takes(NodeId id) const { return is_for_saver_[Index(id)] && IsString(graph_, id); }
 
  private:
@@ -70,7 +70,7 @@ class SaverNodes {
     }
   }
 
-  // From what is a saver's against the edges, as long as all users of a node are savers'.
+  // Walks backwards from savers' nodes, while all users of a node are savers'.
   void MarkBefore() {
     std::vector<NodeId> open;
     std::vector<size_t> users(is_after_.size());
@@ -93,8 +93,8 @@ class SaverNodes {
   const Graph& graph_;
   const Consumers& consumers_;
   std::vector<NodeId> own_;         // Ascending.
-  std::vector<bool> is_after_;      // By node: one of those, or waits for one.
-  std::vector<bool> is_for_saver_;  // By node: one of those, or used by them only.
+  std::vector<bool> is_after_;      // By node: a saver's, or waits for one.
+  std::vector<bool> is_for_saver_;  // By node: a saver's, or used by savers only.
 };
 
 // The frame that outputs of `id` are in: those of an Exit are in the parent of its frame.
@@ -115,7 +115,7 @@ std::vector<Output> GuessInputs(const Graph& graph, const SaverNodes& savers) {
   return inputs;
 }
 
-// Whether nothing reads what `id` gives; nodes may wait for it where `may_be_waited_for`.
+// Whether nothing reads the outputs of `id`; with `may_be_waited_for`, nodes may wait for it.
 bool IsUnread(const Consumers& consumers, NodeId id, bool may_be_waited_for) {
   const auto is_wait = [](const Use& use) { return use.slot == kControlIndex; };
   const auto& uses = consumers.of(id);
@@ -134,7 +134,7 @@ std::vector<Output> FindOutputs(const Graph& graph, const ControlFlowInfo& frame
       if (CanBeShown(BaseType(graph.output_type(id, i)))) outputs.push_back({id, i});
     }
   }
-  // What a person named stands further out than what a library left over.
+  // Names that people give are in outer scopes, unlike a library's leftovers.
   std::stable_sort(outputs.begin(), outputs.end(), [&graph](const Output& a, const Output& b) {
     const absl::string_view in_a = graph.name(a.node), in_b = graph.name(b.node);
     return std::count(in_a.begin(), in_a.end(), '/') < std::count(in_b.begin(), in_b.end(), '/');
@@ -144,8 +144,8 @@ std::vector<Output> FindOutputs(const Graph& graph, const ControlFlowInfo& frame
 
 std::vector<Output> GuessOutputs(const Graph& graph, const ControlFlowInfo& frames, const Consumers& consumers,
                                  const SaverNodes& savers) {
-  // A node that others wait for is there for its effect, more likely than not. Where there is no other, its values are
-  // all that the graph gives: of a call of a function, say, for which the init of a table waits.
+  // A node that others wait for probably exists for its effect. Without any other, take its values: those of a call,
+  // say, that the init of a table waits for.
   std::vector<Output> outputs = FindOutputs(graph, frames, consumers, savers, false);
   return outputs.empty() ? FindOutputs(graph, frames, consumers, savers, true) : outputs;
 }

@@ -8,17 +8,17 @@
 
 namespace sluice {
 
-// What a caller may give to a graph and get from it, where no signature says so. One guess for all commands.
+// Guesses inputs and outputs of a graph without signatures, for all commands alike.
 struct GraphEndpoints {
-  // What a caller has to feed: outputs of placeholders, and of nodes that get data from outside of the graph
-  // (iterators). Not the file name of a saver.
+  // Outputs that a caller must feed: of placeholders, and of nodes that get data from outside of the graph (iterators).
+  // Not the file name of a saver.
   std::vector<Output> inputs;
-  // What a caller may want to fetch: outputs that nothing uses, of nodes that are not there for their effect (NoOp,
-  // Assert, assignments, summaries), nor for a saver, and that depend on something (no constants, variables or
-  // placeholders). Where there are none, those of such nodes that others only wait for. All of them can be fetched and
-  // shown: they are not inside of loops, and not resources or variants. Outermost name scopes first.
+  // Outputs that a caller may want to fetch: unused ones, not of nodes with effects (NoOp, Assert, assignments,
+  // summaries) or savers, nor of constants, variables or placeholders; if there are none, those of such nodes that
+  // others wait for by control edges only. All can be fetched and shown: none are inside of loops, or resources or
+  // variants. Outermost name scopes first.
   std::vector<Output> outputs;
-  // What a caller may want to run for its effect: nodes without outputs that no other node waits for, but that wait for
+  // Nodes that a caller may want to run for their effect: without outputs, waited for by no other node, but waiting for
   // others ("init", "train").
   std::vector<NodeId> targets;
 };
@@ -26,14 +26,13 @@ struct GraphEndpoints {
 // Linear in the graph and its functions. `frames` is that of the graph.
 GraphEndpoints GuessEndpoints(const Graph& graph, const ControlFlowInfo& frames);
 
-// By node: whether it is a part of what writes and reads checkpoints (savers, the names of their files, what only
-// restores), and nothing else reads it.
+// By node: whether it only serves to write and read checkpoints (savers, the names of their files, restoring nodes).
 std::vector<bool> SaverParts(const Graph& graph);
 
 // The targets alone.
 std::vector<NodeId> GuessTargets(const Graph& graph);
 
-// Whether `op` hands out elements of a tf.data pipeline ("IteratorGetNext"), which a caller replaces by feeds.
+// Whether `op` gives elements of a tf.data pipeline ("IteratorGetNext"), which a caller replaces by feeds.
 bool IsIteratorOp(absl::string_view op);
 
 }  // namespace sluice

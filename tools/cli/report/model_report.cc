@@ -145,7 +145,7 @@ TensorFact ReportTensor(const LoadedGraph& model, const Output& output) {
           OutputShape(model, output)};
 }
 
-// What a MetaGraphDef's collections and ops say of training.
+// Reports what a MetaGraphDef's collections and ops say about training.
 void ReportTraining(const LoadedGraph& model, ModelReport* report) {
   for (const auto& [key, role] : {std::pair<absl::string_view, absl::string_view>{"train_op", "train op"},
                                   std::pair<absl::string_view, absl::string_view>{"losses", "loss"}}) {

@@ -49,7 +49,7 @@ struct VariableFact {
   bool is_resource = false;
   DType dtype = DType::kInvalid;
   PartialShape shape;
-  int64_t bytes = -1;                // -1 when the shape is not fully known.
+  int64_t bytes = -1;                // -1 if the shape is not fully known.
   bool is_read = false;              // By a signature.
   std::vector<std::string> aliases;  // Handles of the same variable that no signature reads.
 };
@@ -66,7 +66,7 @@ struct ConstantFact {
   int64_t bytes = 0;
 };
 
-// What `sluice show` says of a model. Plain facts; views nothing.
+// The facts that `sluice show` prints about a model. Views nothing.
 struct ModelReport {
   std::string source, format, tensorflow_version;
   int64_t source_bytes = 0, graph_memory_bytes = 0;
@@ -74,15 +74,15 @@ struct ModelReport {
   std::vector<std::string> tags;
   std::vector<std::vector<std::string>> tag_sets;
   std::vector<std::string> warnings;
-  std::vector<absl::Status> errors;  // Why the graph cannot run; the facts below are then as far as known.
+  std::vector<absl::Status> errors;  // Why the graph cannot run; the facts below may then be incomplete.
   int64_t num_errors = 0;            // Of all.
 
   int64_t num_nodes = 0, num_data_edges = 0, num_control_edges = 0;
   std::vector<NamedCount> ops;           // Of the graph, most frequent first.
   std::vector<NamedCount> function_ops;  // In bodies of functions.
-  std::vector<NamedCount> devices;       // Device texts that nodes ask for; "" for none.
+  std::vector<NamedCount> devices;       // Devices that nodes request; "" for none.
   std::vector<TensorFact> inputs, outputs;
-  std::vector<NamedCount> targets;  // Nodes without outputs that nobody waits for; the count is of what they wait for.
+  std::vector<NamedCount> targets;  // Nodes without outputs or successors; the count is of their inputs.
   std::vector<ModelSignature> signatures;
   std::vector<FunctionFact> functions;
   std::vector<FrameFact> frames;
@@ -99,14 +99,13 @@ struct ModelReport {
   std::vector<ModelCollection> collections;
 };
 
-// Gathers the facts. Inputs are placeholders and what hands out data; outputs are guessed: tensors that nobody uses,
-// of nodes that are not there for their effect. Linear in the graph.
+// Gathers the facts. Inputs and outputs are guessed (GuessEndpoints) unless signatures name them. Linear in the graph.
 ModelReport ReportModel(const LoadedGraph& model);
 
-// "float32", or "?" for the type of an op that is not known.
+// "float32", or "?" for the type of an unknown op.
 std::string DTypeText(DType dtype);
 
-// The shape of an output, as far as it was inferred, else as the node states it.
+// The inferred shape of an output, else the one that the node states.
 PartialShape OutputShape(const LoadedGraph& model, const Output& output);
 
 }  // namespace sluice

@@ -139,7 +139,7 @@ class TextRenderer {
     }
   }
 
-  // The command line that runs the signature on made-up values; empty: it is not for callers, or cannot be fed there.
+  // Returns a command line that runs the signature on made-up values; empty if callers cannot use or feed it.
   std::string CallOf(const ModelSignature& signature) const {
     if (absl::StartsWith(signature.key, "__saved_model_") || report_.num_errors > 0) return "";
     std::string call = absl::StrCat("sluice run ", PrintableName(report_.source, 1000));
@@ -152,7 +152,7 @@ class TextRenderer {
     return call;
   }
 
-  // What the signature says of the shape, else what the graph does.
+  // Returns the shape that the signature states, else the graph's.
   PartialShape ShapeOf(const SignatureTensor& tensor) const {
     if (tensor.shape.has_rank()) return tensor.shape;
     for (const TensorFact& input : report_.inputs) {
@@ -307,7 +307,7 @@ class TextRenderer {
     More(report_.devices.size());
   }
 
-  // What a MetaGraphDef adds.
+  // Shows the additional facts of a MetaGraphDef.
   void Extras() {
     if (!report_.init_ops.empty())
       absl::StrAppend(&out_, "\n", paint_.Bold("Init op"), "  ", Printable(report_.init_ops[0]), "\n");

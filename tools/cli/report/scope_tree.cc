@@ -35,7 +35,7 @@ int32_t ScopeOf(absl::string_view name, int max_depth, absl::flat_hash_map<Scope
   return scope;
 }
 
-// Adds up what lies inside: children stand behind their parents, so one pass from the end does it.
+// Adds up the contents: children come after their parents, so one pass from the end suffices.
 void AddUp(const Graph& graph, std::vector<NameScope>* scopes) {
   for (size_t i = scopes->size(); i-- > 0;) {
     NameScope& scope = (*scopes)[i];

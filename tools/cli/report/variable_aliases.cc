@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// What two handles of one variable have in common: "conv/kernel float32 [3,3]" of "conv/kernel_1".
+// The key that two handles of one variable share: "conv/kernel float32 [3,3]" of "conv/kernel_1".
 std::string KeyOf(const Graph& graph, NodeId id) {
   absl::string_view name = graph.name(id);
   absl::string_view base = name;

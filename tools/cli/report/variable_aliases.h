@@ -9,15 +9,15 @@
 
 namespace sluice {
 
-// Which variables of a SavedModel its signatures read. Keras 3 lists each variable several times ("conv/kernel",
-// "conv/kernel_1"), of which they read one.
+// The variables that a SavedModel's signatures read. Keras 3 lists each variable several times ("conv/kernel",
+// "conv/kernel_1"), of which signatures read one.
 struct VariableAliases {
   absl::flat_hash_set<NodeId> read;           // Handles that a signature's results depend on.
-  absl::flat_hash_map<NodeId, NodeId> meant;  // By a handle that none reads: the one that is read in its place.
+  absl::flat_hash_map<NodeId, NodeId> meant;  // By unread handle: the one that is read instead.
 };
 
-// A handle that no signature reads stands for the one that is read whose name, numbers at its end apart, dtype and
-// shape are the same, where there is just one. Both are empty for a model without signatures. Linear in the graph.
+// An unread handle is an alias of the read one with the same name (without a number at its end), dtype and shape, if
+// there is just one. Both are empty for a model without signatures. Linear in the graph.
 VariableAliases FindVariableAliases(const LoadedGraph& model);
 
 }  // namespace sluice

@@ -17,10 +17,10 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
-#include "tools/cli/numpy/npy.h"
-#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor_proto.h"
 #include "graph/value/tstring.h"
+#include "tools/cli/numpy/npy.h"
+#include "tools/cli/numpy/npz.h"
 #include "tools/cli/run/value_literal.h"
 
 namespace sluice {
@@ -61,8 +61,8 @@ absl::Status ReadFillHead(absl::string_view head, DType by_default, Fill* fill) 
       .Text(absl::StrCat("'", PrintableName(head), "' is not a shape with a dtype such as 2x3xf32: ", problem));
 }
 
-// The fill that `text` is, for a feed of `dtype`; nothing when it is none. A string may hold '=' too: it is a fill only
-// where it says the dtype.
+// Parses `text` as a fill, for a feed of `dtype`; no value if it is not one. A string may contain '=': it is a fill
+// only if it names the dtype.
 absl::StatusOr<std::optional<Fill>> ParseFill(absl::string_view text, DType dtype) {
   const size_t equals = text.find('=');
   if (equals == absl::string_view::npos || text[0] == '"' || text[0] == '[') return std::optional<Fill>();
@@ -204,7 +204,7 @@ absl::StatusOr<Tensor> ReadValueFile(const std::string& name, const LoadLimits& 
   return tensor;
 }
 
-// `file` is the value's file; empty: it was written down.
+// `file` is the value's file; empty: it is on the command line.
 absl::StatusOr<Tensor> CheckDType(absl::StatusOr<Tensor> tensor, DType dtype, const std::string& file = "") {
   if (!tensor.ok() || tensor->dtype() == dtype) return tensor;
   ErrorBuilder error = Error(ErrorCode::kFeedType);
@@ -214,8 +214,8 @@ absl::StatusOr<Tensor> CheckDType(absl::StatusOr<Tensor> tensor, DType dtype, co
   return file.empty() ? absl::Status(error) : WithFile(error, file);
 }
 
-// The members of the object that `text` is, by key, each as it is written; nothing where it is not an object. Values
-// are looked at no further than to find their ends.
+// Splits the object `text` into members by key, each as written; no value if it is not an object. Values are scanned
+// only for their ends.
 using Members = absl::flat_hash_map<std::string, absl::string_view>;
 std::optional<Members> ReadMembers(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
@@ -251,7 +251,7 @@ std::optional<Members> ReadMembers(absl::string_view text) {
   return depth == 0 && !is_quoted ? std::optional<Members>(std::move(members)) : std::nullopt;
 }
 
-// A value that was written down as a list or an element, of the shape `stated` where it is known.
+// Reads a list or an element from the command line, of the shape `stated` if known.
 absl::StatusOr<Tensor> ReadLiteral(absl::string_view text, DType dtype, const std::optional<Shape>& stated,
                                    const PartialShape& known) {
   SLUICE_ASSIGN_OR_RETURN(ValueLiteral literal, ParseValueLiteral(text));

@@ -23,13 +23,13 @@ inline constexpr absl::string_view kFeedValueHint =
     "write 1.5, true, \"text\", a list [1,2,3] or [[1,2],[3,4]], a fill 2x3=0, 2x3xf32=0 or 2x3=random:7, or a file "
     "@x.npy, @all.npz:x, @x.pb";
 
-// The tensor that `value` says, for a feed of `dtype`: numbers, lists and fills without a dtype become it, files and
-// fills with one must have it (kFeedType). kValueSyntax for what cannot be read, kLimitTensorBytes for fills beyond
-// `limits`, and errors of files.
+// Reads `value` for a feed of `dtype`: numbers, lists and fills without a dtype get it, files and fills with one must
+// have it (kFeedType). kValueSyntax for unreadable values, kLimitTensorBytes for fills beyond `limits`, and errors of
+// files.
 //
-// What `sluice run --json` prints of a result is a value as well: its "values", or the whole object with "values",
-// which states the shape ([0,3] or complex numbers) and the dtype. `shape` is what is known of the feed's: it tells
-// pairs that are complex numbers from lists of two.
+// Also accepts a result printed by `sluice run --json`: its "values", or the whole object, which states the shape
+// ([0,3] or complex numbers) and the dtype. `shape`, the known shape of the feed, tells complex numbers from lists of
+// two.
 absl::StatusOr<Tensor> ReadFeedValue(absl::string_view value, DType dtype, const LoadLimits& limits = LoadLimits(),
                                      const PartialShape& shape = PartialShape());
 

@@ -11,10 +11,10 @@ void DeclareFunctions(CLI::App& app, CallPolicy* policy) {
   const auto choose = [policy](const std::string& word) {
     *policy = word == "inline" ? CallPolicy::kInline : word == "call" ? CallPolicy::kCall : CallPolicy::kByCost;
   };
-  app.add_option_function<std::string>("--functions", choose,
-                                       "put the bodies of functions in the place of their calls, call them wherever "
-                                       "that changes no answer, or choose "
-                                       "by what it costs")
+  app.add_option_function<std::string>(
+         "--functions", choose,
+         "replace calls of functions by their bodies, keep calls wherever that changes no "
+         "result, or choose by cost")
       ->check(CLI::IsMember(std::vector<std::string>{"auto", "inline", "call"}))
       ->option_text("inline|call|auto [auto]")
       ->group("How to run");

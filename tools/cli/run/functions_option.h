@@ -6,8 +6,7 @@
 
 namespace sluice {
 
-// Declares --functions, which says what becomes of calls: see Note [Called or inlined] in
-// graph/functions/call_choice.h.
+// Declares --functions: see Note [Called or inlined] in graph/functions/call_choice.h.
 void DeclareFunctions(CLI::App& app, CallPolicy* policy);
 
 }  // namespace sluice

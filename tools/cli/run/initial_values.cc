@@ -46,7 +46,7 @@ NodeId InitialValues::VariableOf(Output reference) const {
     }
     const DType type = reference.is_control() ? DType::kInvalid : graph_.output_type(id, reference.index);
     if ((!IsRef(type) && type != DType::kResource) || graph_.inputs(id).empty()) break;
-    const auto [known, is_new] = variable_of_.try_emplace(id);  // No variable so far: also where the way goes round.
+    const auto [known, is_new] = variable_of_.try_emplace(id);  // No variable so far, which also ends cycles.
     if (!is_new) {
       variable = known->second;
       break;
@@ -80,7 +80,7 @@ bool InitialValues::ComesFromCheckpoint(Output value) const {
   return comes_from_checkpoint;
 }
 
-// Along data edges from all that changes from run to run: variables, feeds, and what calls give.
+// Follows data edges from values that change between runs: variables, feeds, and results of calls.
 std::vector<bool> InitialValues::VaryingNodes() const {
   std::vector<bool> varies(static_cast<size_t>(graph_.id_limit()));
   std::vector<NodeId> found;

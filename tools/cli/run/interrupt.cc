@@ -32,7 +32,7 @@ InterruptGuard::~InterruptGuard() {
 void InterruptGuard::Wait() {
   int signal = 0;
   if (sigwait(&signals_, &signal) != 0 || signal == kEnd) return;
-  // A second one finds this thread open to it, with the default action.
+  // A second signal then gets the default action on this thread.
   sigset_t next = signals_;
   sigdelset(&next, kEnd);
   pthread_sigmask(SIG_UNBLOCK, &next, nullptr);

@@ -9,9 +9,8 @@
 namespace sluice {
 
 // While it lives, the first Ctrl-C (SIGINT), SIGTERM or SIGHUP (the terminal is gone) cancels `cancellation`, so that
-// runs end by themselves and say so; a second one ends the program as it always would. One at a time in a process; no
-// other threads may take signals by hand meanwhile. To be made before other threads are, which inherit that these
-// signals are not for them.
+// runs end with an error; a second one ends the program as usual. One per process; no other thread may wait for signals
+// meanwhile. Make it before other threads, which inherit that these signals are blocked.
 class InterruptGuard {
  public:
   // Borrows `cancellation`.
@@ -26,7 +25,7 @@ class InterruptGuard {
   CancellationManager& cancellation_;
   sigset_t signals_;
   sigset_t before_;
-  std::thread waiter_;  // Takes the signals: nothing has to be safe in a handler.
+  std::thread waiter_;  // Waits for the signals, so that no code runs in a handler.
 };
 
 }  // namespace sluice

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// What the times of many runs come to, in nanoseconds. A value type.
+// Statistics of the times of many runs, in nanoseconds. A value type.
 struct Latency {
   int64_t runs = 0;
   double min = 0, p50 = 0, p90 = 0, p99 = 0, mean = 0;

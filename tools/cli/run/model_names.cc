@@ -37,7 +37,7 @@ absl::Status UnknownSignature(const MetaGraphInfo& meta, const std::string& key)
   return error;
 }
 
-// A line of a list: what to call a tensor, its type, and its name in the graph where that is another.
+// A line of a list: a tensor's key, its type, and its name in the graph if that differs.
 struct Row {
   std::string name, type, endpoint;
 };

@@ -11,33 +11,33 @@
 
 namespace sluice {
 
-// What users call the tensors of a model: the keys of one signature, and the names of the graph.
-// A view of the model, which must outlive it.
+// The users' names for tensors of a model: the keys of one signature, and the names of the graph. A view of the model,
+// which must outlive it.
 class ModelNames {
  public:
-  // With the keys of the signature `key`; where it is empty those of serving_default, if there is one, for names that
-  // no node has. kSavedModelSignatureUnknown.
+  // Uses the keys of the signature `key`; if empty, those of serving_default, if there is one, for names that no node
+  // has. kSavedModelSignatureUnknown.
   static absl::StatusOr<ModelNames> Create(const LoadedGraph& model, const std::string& key);
 
-  // Null: no keys stand for tensors.
+  // Null: there are no keys.
   const ModelSignature* signature() const { return signature_; }
 
-  // The endpoint of the graph that `name` means as something to feed or to fetch; `name` itself where nothing is known.
+  // Returns the graph's endpoint for `name` as a feed or a fetch; `name` itself if unknown.
   std::string InputEndpoint(const std::string& name) const;
   std::string OutputEndpoint(const std::string& name) const;
 
-  // The error `code` about the `role` ("feed") called `name`, which is neither a key nor a node; with the names that
-  // are nearest.
+  // Makes the error `code` about the `role` ("feed") called `name`, which is neither a key nor a node; with the nearest
+  // names.
   absl::Status Unknown(ErrorCode code, absl::string_view role, const std::string& name) const;
 
-  // What a caller calls output 0 of `node`, an input: its key, or the node's own name.
+  // Returns the caller's name for output 0 of `node`, an input: its key, or the node's own name.
   std::string InputName(const std::string& node) const;
 
   // The inputs and the outputs of the model as lines for people: "  features  float32 [?,64]  image:0". At most
   // kMaxLines of them, then how many more there are.
   std::vector<std::string> InputLines() const;
   std::vector<std::string> OutputLines() const;
-  // The same below a title, for what stands after an error about a name; empty where the model has none.
+  // The same below a title, to follow an error about a name; empty if the model has none.
   std::vector<std::string> InputAdvice() const;
   std::vector<std::string> OutputAdvice() const;
 

@@ -16,12 +16,11 @@
 namespace sluice {
 namespace {
 
-// Paths in messages are not cut before.
+// Longer paths are cut in messages.
 constexpr size_t kMaxPathBytes = 1000;
 
-// The first init that gives variables which a checkpoint would restore initial values, in words; empty: there is none.
-// What the model itself runs for init comes before its variables are restored in no program: it counts only where they
-// are not.
+// Names the first init that gives initial values to variables that a checkpoint would restore; empty if there is none.
+// The model's own init runs before its variables are restored, so it counts only if they are not.
 std::string InitThatUntrains(const LoadedGraph& model, const ModelSessionOptions& options,
                              absl::Span<const std::string> targets, bool is_restored) {
   const InitialValues initial(model);
@@ -66,7 +65,7 @@ void ModelSessionOptions::Declare(CLI::App& app) {
   app.add_flag("--no-cse", no_cse, "compute equal nodes each, not once for all")->group("How to run");
   app.add_flag("--no-fuse", no_fuse, "keep biases, norms and activations apart from the products before them")
       ->group("How to run");
-  app.add_flag("--no-drop", no_drop, "compute values, too, that nobody reads and others only wait for")
+  app.add_flag("--no-drop", no_drop, "also compute values that nothing reads and others only wait for")
       ->group("How to run");
 }
 

@@ -16,19 +16,19 @@
 
 namespace sluice {
 
-// How `run` and `bench` run a model, as it stands on the command line. Lives in its command.
+// The options of `run` and `bench` for running a model. Lives in its command.
 struct ModelSessionOptions {
   int threads = 0;
   bool deterministic = false;
   CallPolicy functions = CallPolicy::kByCost;
   bool no_fold = false;  // Constants are computed in every run.
-  bool no_cse = false;   // Equal nodes are computed each.
-  bool no_fuse = false;  // Products are finished by nodes of their own.
-  bool no_drop = false;  // What others only wait for is computed, too.
+  bool no_cse = false;   // Equal nodes are all computed.
+  bool no_fuse = false;  // Bias and activation after a product stay nodes of their own.
+  bool no_drop = false;  // Nodes that others only wait for run, too.
   std::string restore;
   std::vector<std::string> init;
   bool untrained = false;
-  bool no_files = false;  // See Note [Files are granted]: without it, all that the caller of the program can reach.
+  bool no_files = false;  // Grants no files; else all that the caller can reach: Note [Files are granted].
   LoadLimits limits;      // Not of the group: those that the model was loaded with.
 
   // Declares --threads, --deterministic, --functions, --no-fold, --no-cse, --no-drop, --no-fuse, --init, --untrained,
@@ -36,10 +36,9 @@ struct ModelSessionOptions {
   void Declare(CLI::App& app);
 };
 
-// What the command line and the model alone tell to be wrong: kTargetUnknown for an --init that is not a node;
-// kCannotRun, without --untrained, for an init of --init, of `targets` or of the model that would give a trained model
-// initial values. Whether the answers will be those of an untrained model; then the console has been told, where
-// `answers` says that there are some: a training starts so.
+// Checks the options against the model: kTargetUnknown for an --init that is not a node; kCannotRun, without
+// --untrained, if --init, `targets` or the model's init would give a trained model initial values. Returns whether the
+// model will answer as untrained; with `answers`, warns about that on the console (a training starts so).
 absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOptions& options,
                                 absl::Span<const std::string> targets, bool answers, Console& console);
 
@@ -48,16 +47,15 @@ absl::StatusOr<bool> CheckState(const LoadedGraph& model, const ModelSessionOpti
 absl::StatusOr<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const LoadedGraph>& model,
                                                      const ModelSessionOptions& options, const KernelRegistry& kernels);
 
-// Gives variables their values: from --restore, else, without --untrained, from the SavedModel; then what a SavedModel
-// has for init, then
-// --init, each node in a run of its own.
+// Gives variables their values from --restore, else, without --untrained, from the SavedModel; then runs the
+// SavedModel's init, then --init, each node in a run of its own.
 absl::Status InitialiseSession(Session& session, const LoadedGraph& model, const ModelSessionOptions& options,
                                const CallOptions& call);
 
 // How many threads the session's runs use.
 int NumThreads(Session& session);
 
-// Notes on standard error which of the nodes that run ask for a device that is not here.
+// Notes on standard error which of the nodes that run request a missing device.
 void NotePlacement(const LoadedGraph& model, const Callable& callable, Console& console);
 
 }  // namespace sluice

@@ -18,8 +18,8 @@ struct SaveOrder {
 // Reads "NAME=FILE". kValueSyntax unless both are there and FILE ends in .npy, .npz or .pb.
 absl::StatusOr<SaveOrder> ParseSaveOrder(const std::string& text);
 
-// Writes what the orders ask for of `results`: .npy and .pb (TensorProto) hold one tensor; all orders for one .npz file
-// go into it together. REQUIRES: each order's name is among `results`.
+// Writes the ordered `results`: .npy and .pb (TensorProto) hold one tensor; all orders for one .npz file go into it
+// together. REQUIRES: each order's name is among `results`.
 absl::Status SaveResults(absl::Span<const SaveOrder> orders, absl::Span<const NamedTensor> results);
 
 }  // namespace sluice

@@ -22,7 +22,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// The node that gives variables their initial values, as programs of TensorFlow call it; empty: there is none.
+// Finds the node that gives variables their initial values by the names that TensorFlow programs use; else empty.
 std::string NameOfInit(const Graph& graph) {
   for (const NodeId id : GuessTargets(graph)) {
     const absl::string_view name = graph.name(id);
@@ -31,8 +31,8 @@ std::string NameOfInit(const Graph& graph) {
   return "";
 }
 
-// For a variable without a value, which `reader` reads. Never an init that would give a trained model initial values:
-// it would answer, and wrongly.
+// For a variable without a value, which `reader` reads. Never suggests an init that would give a trained model initial
+// values: its answers would be wrong.
 Lines AboutVariables(const LoadedGraph& model, const ModelSessionOptions& options, const std::string& reader) {
   const InitialValues initial(model);
   const std::string own = initial.InitOf(reader);
@@ -70,7 +70,7 @@ Lines AboutMissingFeeds(const LoadedGraph& model, const ModelNames& names, const
   return lines;
 }
 
-// One line for each op that has no kernel and something to do about it.
+// One line for each op without a kernel that has a way out.
 Lines AboutMissingKernels(const LoadedGraph& model, const std::vector<ErrorInfo>& errors) {
   Lines lines;
   absl::flat_hash_set<std::string> ops;

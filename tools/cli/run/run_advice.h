@@ -11,9 +11,9 @@
 
 namespace sluice {
 
-// What a user can do about `status`, with which a run of `model` failed, as lines to show after it: a feed for each
-// placeholder that has none; the inputs of the model where a feed is wrong, its outputs where a fetch is; how variables
-// get values; what to feed instead of an op that has no kernel. Mostly nothing.
+// Advises users about `status`, the error of a run of `model`, in lines to show after it: a feed for each placeholder
+// without one; the model's inputs for a wrong feed, its outputs for a wrong fetch; how variables get values; what to
+// feed instead of an op without a kernel. Often empty.
 std::vector<std::string> AdviceLines(const LoadedGraph& model, const RunRequest& request,
                                      const ModelSessionOptions& options, const absl::Status& status);
 

@@ -58,7 +58,7 @@ class Resolver {
     run_.spec.feeds.push_back(endpoint);
     run_.inputs.emplace_back();
     const absl::StatusOr<Output> output = model_.graph.FindOutput(endpoint);
-    if (!output.ok() || output->is_control()) return;  // Preparing the run will say so; it does not need the value.
+    if (!output.ok() || output->is_control()) return;  // Preparing the run reports it; the value is not needed.
     absl::StatusOr<Tensor> value = ReadValue(name, *output, absl::string_view(feed).substr(equals + 1));
     if (!value.ok()) return errors_.Add(value.status());
     run_.inputs.back() = *std::move(value);
@@ -88,7 +88,7 @@ class Resolver {
     run_.labels.push_back(fetch);
   }
 
-  // The outputs of the model that the user did not name: of its signature, or those at the end of the graph.
+  // Adds the model's outputs if the user named none: those of its signature, or at the end of the graph.
   void AddModelOutputs() {
     run_.is_guess = true;
     if (names_.signature() != nullptr) {
@@ -106,7 +106,7 @@ class Resolver {
     if (run_.spec.fetches.empty()) errors_.Add(NothingToRun());
   }
 
-  // Says what could be run: nodes that are run for their effect, and tensors that nothing uses.
+  // Says what could be run: nodes with effects, and unused tensors.
   absl::Status NothingToRun() const {
     std::vector<std::string> tensors, targets;
     const Consumers consumers(model_.graph);

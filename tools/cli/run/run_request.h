@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// What to feed and fetch, as it stands on the command line. Lives in its command.
+// The feeds and fetches of the command line. Lives in its command.
 struct RunRequest {
   std::vector<std::string> feeds;  // "NAME=VALUE".
   std::vector<std::string> fetches, targets;
@@ -26,15 +26,15 @@ struct RunRequest {
 struct ResolvedRun {
   FeedFetchSpec spec;
   std::vector<Tensor> inputs;       // One per feed of the spec.
-  std::vector<std::string> labels;  // What the user calls each fetch.
+  std::vector<std::string> labels;  // The user's name for each fetch.
   bool is_guess = false;            // The fetches are the model's, not the user's.
 };
 
-// Finds the tensors that `request` names and reads the values. Names are those of nodes, or the arguments and results
-// of the signature asked for; without one also those of serving_default where no node is called so. Without fetches and
+// Finds the tensors that `request` names and reads the values. Names are those of nodes, or of the arguments and
+// results of the given signature; without one also those of serving_default that no node has. Without fetches and
 // targets: all results of the signature, else the outputs that `sluice show` lists.
 // Errors, all at once: kValueSyntax and others of values, kFeedUnknown, kFeedType, kFeedShape and kFetchUnknown, in the
-// user's names; kSavedModelSignatureUnknown; kNothingToRun, saying what there is. Preparing the run finds others.
+// user's names; kSavedModelSignatureUnknown; kNothingToRun, listing what could be run. Preparing the run finds others.
 absl::StatusOr<ResolvedRun> ResolveRun(const LoadedGraph& model, const RunRequest& request, const LoadLimits& limits);
 
 }  // namespace sluice

@@ -175,7 +175,7 @@ class LiteralReader {
   ValueLiteral literal_;
 };
 
-// What became of a number that was to be read.
+// The outcome of reading a number.
 enum class Reading { kDone, kNoNumber, kOutOfRange };
 
 Reading IsDone(bool is_done) { return is_done ? Reading::kDone : Reading::kNoNumber; }
@@ -186,7 +186,7 @@ bool IsWholeNumber(absl::string_view text) {
   return !digits.empty() && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
 }
 
-// A number so large that it became infinite: in words it was meant.
+// Whether a number overflowed to infinity; the words "inf" and "infinity" mean it.
 template <typename T>
 Reading CheckFinite(absl::string_view text, T number) {
   const bool has_digits = std::any_of(text.begin(), text.end(), absl::ascii_isdigit);

@@ -29,8 +29,8 @@ struct ValueLiteral {
 // what is wrong: open brackets, rows of different lengths, something after the end.
 absl::StatusOr<ValueLiteral> ParseValueLiteral(absl::string_view text);
 
-// Takes the innermost lists of two for complex numbers, as JSON has them: [[1,2],[0,-1]] becomes [1+2j,0-1j]. False,
-// and nothing happens, where the innermost lists are not of two.
+// Turns innermost lists of two into complex numbers, as JSON has them: [[1,2],[0,-1]] becomes [1+2j,0-1j]. Returns
+// false, changing nothing, if the innermost lists are not of two.
 bool JoinComplexPairs(ValueLiteral* literal);
 
 // The literal as a tensor of `dtype`: integers in range, floats with inf and nan, complex numbers as 1+2j, booleans as

@@ -41,8 +41,8 @@ std::string FloatText(F value) {
   return std::string(digits, end.ptr);
 }
 
-// The bytes of the UTF-8 character at the start of `text` that a terminal shows as such; 0: there is none, but a
-// control character, an invisible mark, or a byte that is not UTF-8.
+// Returns the size of the visible UTF-8 character at the start of `text`; 0 for a control character, an invisible mark,
+// or a byte that is not UTF-8.
 size_t ShownBytes(absl::string_view text) {
   for (size_t bytes = 1; bytes <= std::min<size_t>(text.size(), 4); ++bytes) {
     const absl::string_view character = text.substr(0, bytes);
@@ -51,7 +51,7 @@ size_t ShownBytes(absl::string_view text) {
   return 0;
 }
 
-// `text` with quotes, backslashes and what a terminal must not get as C's escapes: CUnescape gives the bytes back.
+// Escapes quotes, backslashes and characters unsafe on a terminal as in C: CUnescape gives the bytes back.
 std::string EscapedText(absl::string_view text) {
   std::string out;
   bool after_hex = false;  // Then a digit would belong to the escape before it.
@@ -113,7 +113,7 @@ nlohmann::ordered_json Json(bool value) { return value; }
 nlohmann::ordered_json Json(const TString& value) {
   const nlohmann::ordered_json text = std::string(value.view());
   const std::string dumped = text.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore);
-  // What the writer would have to leave out is not UTF-8.
+  // The writer drops bytes that are not UTF-8.
   if (nlohmann::ordered_json::parse(dumped) == text) return text;
   return nlohmann::ordered_json::object({{"b64", absl::Base64Escape(value.view())}});
 }
@@ -132,7 +132,7 @@ nlohmann::ordered_json Json(T value) {
   return value;
 }
 
-// What is asked for each element of a tensor.
+// The functions for the elements of one dtype.
 struct ElementFns {
   std::string (*text)(const Tensor&, size_t);
   nlohmann::ordered_json (*json)(const Tensor&, size_t);
@@ -196,8 +196,8 @@ struct ShownPlaces {
   }
 };
 
-// As NumPy has it, three at each end of long axes; and where that is still too much in all (many short axes), fewer of
-// the outer axes, from the outermost on: two places, then one.
+// As in NumPy, three at each end of long axes; if that is still too much in all (many short axes), fewer of the outer
+// axes, from the outermost on: two places, then one.
 ShownPlaces ChoosePlaces(const Shape& shape, bool full) {
   const auto rank = static_cast<size_t>(shape.rank());
   const int64_t edge = full ? std::numeric_limits<int64_t>::max() / 2 : kShortEdge;

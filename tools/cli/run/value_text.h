@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// Takes a text part by part. An error ends the text, and is what its writer returns.
+// Takes a text part by part. An error ends the text, and its writer returns it.
 using TextSink = absl::FunctionRef<absl::Status(absl::string_view part)>;
 
 // Writes the elements of `tensor` as nested lists, rows below each other: "[[1, 2],\n [3, 4]]". Floats in the fewest

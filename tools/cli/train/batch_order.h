@@ -12,8 +12,8 @@ namespace sluice {
 // of Fisher and Yates, with SplitMix64.
 std::vector<int64_t> ShuffledNumbers(int64_t count, uint64_t seed, uint64_t stream);
 
-// Which rows make up which batch. A function of (seed, epoch, batch) alone: training that goes on somewhere needs
-// nothing but its place. Not thread-safe.
+// The rows of each batch, a function of (seed, epoch, batch) alone: resumed training needs only its position. Not
+// thread-safe.
 class BatchOrder {
  public:
   struct Options {
@@ -26,7 +26,7 @@ class BatchOrder {
   // `rows`: the rows to take, in the order that they have without a shuffle.
   BatchOrder(std::vector<int64_t> rows, const Options& options);
 
-  // 0 where there are fewer rows than a batch has and the last one is not kept.
+  // 0 if there are fewer rows than in a batch and the last one is not kept.
   int64_t batches_per_epoch() const { return batches_; }
   int64_t num_rows() const { return static_cast<int64_t>(rows_.size()); }
   // The rows of one batch; valid until the next call. REQUIRES: 0 <= batch < batches_per_epoch().

@@ -12,19 +12,19 @@
 
 namespace sluice {
 
-// The name of this machine, as it stands in names of event files.
+// The name of this machine, for names of event files.
 std::string HostName();
 
 // One record of a TFRecord file: its size and its bytes, each with a masked CRC-32C.
 std::string TfRecord(absl::string_view bytes);
 
 // A file of events as TensorBoard reads it: scalars by tag and step. Every call is written through to the system before
-// it returns, so that a process that is killed leaves whole records; one that is cut off, readers skip.
+// it returns, so that a killed process leaves whole records; readers skip a truncated one.
 // Movable; closes the file at its end. One thread's at a time.
 class EventFile {
  public:
-  // Makes a file of its own in `directory`, which is made where it is missing, beside those of earlier processes, and
-  // says that what they wrote for steps above `step` is void. kFileWrite.
+  // Makes a new file in `directory`, which is made if missing, beside those of earlier processes, and voids their
+  // events for steps above `step`. kFileWrite.
   static absl::StatusOr<EventFile> Create(const std::string& directory, int64_t step);
   EventFile(EventFile&& other) noexcept : path_(std::move(other.path_)), descriptor_(other.descriptor_) {
     other.descriptor_ = -1;

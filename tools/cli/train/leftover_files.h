@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// The process that made the file `name` on the way to one of the files of a training ("loss.csv.4711.0.tmp": see
-// MakeTemporaryFile); 0 for names that trainings do not make.
+// Returns the process that made `name`, a temporary file of a training ("loss.csv.4711.0.tmp": see MakeTemporaryFile);
+// 0 for other names.
 int64_t MakerOfTemporary(absl::string_view name);
 
 // Whether a training writes a file of this name into its directory.
@@ -18,9 +18,8 @@ bool IsTrainingFile(absl::string_view name);
 // False only where there is certainly no such process on this machine.
 bool MayBeAlive(int64_t process);
 
-// Removes such files from `directory` where their makers are gone: killed, they could not do it. What has the number of
-// this process is of an earlier one (in containers all have few), so that none of this process may be there yet. What
-// cannot be removed stays.
+// Removes such files from `directory` if their makers were killed. Files with this process's number count as an earlier
+// one's (containers reuse numbers), so call it before making any. Ignores files that cannot be removed.
 void RemoveLeftovers(const std::string& directory);
 
 }  // namespace sluice

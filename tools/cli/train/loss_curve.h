@@ -1,7 +1,7 @@
 #ifndef SLUICE_TOOLS_CLI_TRAIN_LOSS_CURVE_H_
 #define SLUICE_TOOLS_CLI_TRAIN_LOSS_CURVE_H_
 
-// How training went, as rows: of a CSV file, and drawn.
+// The loss curve: as rows of a CSV file, and drawn.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +23,8 @@ struct CurveRow {
 // "split,step,epoch,loss,accuracy" and a line for each row. Numbers have nine digits: all of a float32.
 std::string CurveHeader(const std::vector<std::string>& labels);
 std::string CurveLine(const CurveRow& row);
-// Reads such a file, whose header must be that of `labels`: kFileText otherwise. A last line without its line feed was
-// being written when the process was killed: it is left out.
+// Reads such a file, whose header must be that of `labels`: kFileText otherwise. Ignores a last line without a line
+// feed, left by a killed process.
 absl::StatusOr<std::vector<CurveRow>> ReadCurve(absl::string_view text, const std::vector<std::string>& labels);
 
 // An SVG drawing: one panel for each label, training and validation in each. Below 100 KB: long curves are drawn

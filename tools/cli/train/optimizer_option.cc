@@ -32,7 +32,7 @@ std::string NamesOf(absl::Span<const Row> rows) {
   return absl::StrJoin(names, ", ");
 }
 
-// The row of that name; null, and an error that says what `kind` of thing is not known.
+// Finds the row of that name; else null, and an error about an unknown `kind`.
 template <typename Row>
 const Row* FindRow(absl::Span<const Row> rows, absl::string_view kind, const std::string& name,
                    ErrorCollector& errors) {
@@ -53,7 +53,7 @@ absl::Status Wrong(absl::string_view text, absl::string_view help = "") {
   return Error(ErrorCode::kValueSyntax).Help(help).Text(text);
 }
 
-// What options are given and which of them belong together, while they are read. Lives for one Read.
+// Reads the options, and notes which are given and belong together. Lives for one Read.
 class StepReader {
  public:
   StepReader(const std::string& optimizer, const std::string& schedule) : optimizer_(optimizer), schedule_(schedule) {}
@@ -88,7 +88,7 @@ class StepReader {
                           "as in --rate-at 1000=0.01,2000=0.001"));
       } else if (!schedule.boundaries.empty() && step <= schedule.boundaries.back()) {
         errors_.Add(Wrong(absl::StrCat("--rate-at: step ", step, " does not come after step ",
-                                       schedule.boundaries.back(), ", which stands before it")));
+                                       schedule.boundaries.back(), ", which is before it in the list")));
       } else {
         schedule.boundaries.push_back(step);
         schedule.values.push_back(rate);
@@ -118,7 +118,7 @@ class StepReader {
     errors_.Add(Wrong("--clip-norm, --clip-each-norm and --clip-value exclude each other", "choose one of them"));
   }
 
-  // A decay that says nothing of its length lasts as long as the training.
+  // A decay without a length lasts as long as the training.
   void ChooseLength(bool is_given, int64_t steps) {
     const LearningRateSchedule::Kind kind = options_.schedule.kind;
     if (is_given || kind == LearningRateSchedule::Kind::kConstant || kind == LearningRateSchedule::Kind::kPiecewise) {
@@ -157,7 +157,7 @@ void OptimizerOption::Declare(CLI::App& app) {
   declare_name("--schedule", &schedule_, &has_schedule_,
                absl::StrCat("how the learning rate changes: ", NamesOf(ScheduleNames())))
       ->group("Learning rate");
-  app.add_option("--rate-at", rates_, "instead of a --schedule: other rates once more than so many steps are done")
+  app.add_option("--rate-at", rates_, "instead of a --schedule: a new rate after each of these numbers of steps")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("STEP=RATE,...")
@@ -182,8 +182,8 @@ void OptimizerOption::Declare(CLI::App& app) {
       ->option_text("NAME,...")
       ->group(gradients);
   app.add_option("--loss-scale", loss_scale_,
-                 "gradients of a loss so many times as large, divided at the end: small ones of half numbers are kept; "
-                 "dynamic: as large as they stay finite")
+                 "multiply the loss by this for its gradients, and divide these: keeps small ones of half numbers; "
+                 "dynamic: as large as keeps them finite")
       ->option_text("N|dynamic [1]")
       ->group(gradients);
   app.add_option("--sparse-rows", rows_,

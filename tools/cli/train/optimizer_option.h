@@ -15,7 +15,7 @@ class App;
 
 namespace sluice {
 
-// --optimizer, --schedule and what else says what a step does, as they stand on the command line. Lives in its command.
+// --optimizer, --schedule and the other options of a step. Lives in its command.
 class OptimizerOption {
  public:
   // Declares these options, and one for each row of the tables in step_options.cc.
@@ -26,12 +26,12 @@ class OptimizerOption {
   const std::vector<std::string>& not_decayed() const { return not_decayed_; }
   // Whether any of these options was given.
   bool is_given() const;
-  // The step that they ask for; a decay ends with the last of `steps`, unless they say when (0: they have to).
-  // kValueSyntax for an unknown optimizer or schedule, with the nearest names, and for options that mean nothing to it
-  // or contradict each other: all that is wrong, at once.
+  // Returns the step that they describe; a decay without a length ends with the last of `steps` (0: the length is
+  // required). kValueSyntax, for all errors at once: an unknown optimizer or schedule, with the nearest names, and
+  // options that do not apply to it or contradict each other.
   absl::StatusOr<TrainStepOptions> Read(int64_t steps) const;
-  // What the step depends on, a line for each setting that means something to it: "--lr 0.1", whether it was given or
-  // is the usual value. Only for options that Read takes.
+  // Returns a line for each setting that the step depends on ("--lr 0.1"), given or default. Only for options that Read
+  // accepts.
   std::vector<std::string> Settings(int64_t steps) const;
 
  private:

@@ -1,7 +1,7 @@
 #ifndef SLUICE_TOOLS_CLI_TRAIN_STEP_OPTIONS_H_
 #define SLUICE_TOOLS_CLI_TRAIN_STEP_OPTIONS_H_
 
-// The options of `sluice train` that say what a step does, as tables.
+// The options of `sluice train` for a step, as tables.
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// An optimizer, by its name, and where it begins from other numbers than TrainStepOptions does.
+// An optimizer, by its name, with its defaults that differ from TrainStepOptions.
 struct OptimizerName {
   absl::string_view name;
   Optimizer::Kind kind;
@@ -25,7 +25,7 @@ struct ScheduleName {
 };
 absl::Span<const ScheduleName> ScheduleNames();
 
-// What an option belongs to: it means nothing to the optimizers, or schedules, that are not named.
+// The optimizers or schedules that an option applies to.
 struct OptionOwner {
   enum class Kind { kAll, kOptimizers, kSchedules };
   Kind kind = Kind::kAll;
@@ -45,7 +45,7 @@ struct NumberOption {
 };
 absl::Span<const NumberOption> NumberOptions();
 
-// Something that is so or not.
+// An option without a value.
 struct SwitchOption {
   const char* flag;
   OptionOwner owner;

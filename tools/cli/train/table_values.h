@@ -15,18 +15,17 @@ namespace sluice {
 // them. By name, since a session has a copy of the graph.
 struct TableNodes {
   std::vector<std::string> tables;        // Their nodes' names.
-  std::vector<std::string> keys, values;  // What gives the entries of each; fed for those that replace them.
+  std::vector<std::string> keys, values;  // The tensors with the entries of each; fed to replace them.
   std::vector<std::string> imports;       // The node that replaces them.
 };
 
-// Adds them for the mutable tables that one of `roots` needs, all by names below "table_entries"/. Nothing is added
-// where there are none.
+// Adds them, with names below "table_entries"/, for the mutable tables that one of `roots` needs, if any.
 absl::StatusOr<TableNodes> AddTableNodes(Graph& graph, absl::Span<const NodeId> roots);
 
 // The entries of all these tables, under names that no variable has ("sluice_table/NAME/keys" and ".../values").
 absl::StatusOr<NamedTensors> ReadTables(Session& session, const TableNodes& nodes);
 
-// Replaces the entries of the tables that `entries` has by its; other tables keep theirs.
+// Replaces the entries of the tables in `entries`; other tables keep theirs.
 absl::Status AssignTables(Session& session, const TableNodes& nodes, const NamedTensors& entries);
 
 }  // namespace sluice

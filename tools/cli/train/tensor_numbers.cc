@@ -56,14 +56,14 @@ void WithType(DType dtype, const Fn& fn) {
   }
 }
 
-// False where T cannot hold the number.
+// Returns false if T cannot hold the number.
 template <typename T>
 bool Store(double number, T* to) {
   if constexpr (std::is_same_v<T, bool>) {
     *to = number != 0;
     return number == 0 || number == 1;
   } else if constexpr (std::is_integral_v<T>) {
-    // Beyond 2^53 a double may stand for another integer than the one that it came from.
+    // Beyond 2^53 a double may not be the integer that it was converted from.
     const double most = std::ldexp(1.0, std::min(std::numeric_limits<T>::digits, 53));
     const double least = std::max(static_cast<double>(std::numeric_limits<T>::min()), -most);
     const double beyond = most;

@@ -10,11 +10,11 @@ namespace sluice {
 // Whether elements of `dtype` are real numbers or truth values.
 bool IsRealNumber(DType dtype);
 
-// The mean of all elements; NaN of none, and where one is NaN. REQUIRES: IsRealNumber(tensor.dtype()).
+// The mean of all elements; NaN without any, or if one is NaN. REQUIRES: IsRealNumber(tensor.dtype()).
 double MeanOf(const Tensor& tensor);
 
-// The same numbers with another dtype, floats rounded to the nearest. kFeedType for dtypes that are no real numbers and
-// for numbers that an integer dtype cannot hold (2.5, NaN, 300 as int8).
+// Converts to another dtype, rounding floats to the nearest. kFeedType unless both dtypes are real numbers, and for
+// numbers that an integer dtype cannot hold (2.5, NaN, 300 as int8).
 absl::StatusOr<Tensor> ConvertNumbers(const Tensor& tensor, DType dtype);
 
 }  // namespace sluice

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files of one checkpoint. Its index first: without it there is none.
+// Removes the files of one checkpoint, its index first, so that no index lacks its data.
 void RemoveCheckpoint(const std::string& prefix) {
   std::error_code ignored;
   fs::remove(BundleIndexFile(prefix), ignored);
@@ -58,7 +58,7 @@ absl::StatusOr<TrainCheckpoints> TrainCheckpoints::Open(const std::string& direc
 
 absl::Status TrainCheckpoints::Save(int64_t step, const NamedTensors& tensors) {
   std::string prefix = (fs::path(directory_) / absl::StrCat("model.ckpt-", step)).string();
-  // Never over the newest one, which is all there is until this one is whole.
+  // Never overwrite the newest one, the only one until this is complete.
   if (prefix == newest_) prefix = (fs::path(directory_) / absl::StrCat("model.again.ckpt-", step)).string();
   SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<BundleWriter> writer, BundleWriter::Create(prefix));
   for (const auto& [name, tensor] : tensors) SLUICE_RETURN_IF_ERROR(writer->Add(name, tensor));

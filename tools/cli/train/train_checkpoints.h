@@ -14,16 +14,16 @@ namespace sluice {
 
 // The checkpoints of one training: "model.ckpt-400" and so on in one directory, as TensorFlow writes them, each with
 // its graph ("model.ckpt-400.meta"), and the file "checkpoint", which names those that are kept. At any moment that
-// file names whole checkpoints only, also where the process is killed. One thread's at a time.
+// file names only complete checkpoints, even if the process is killed. One thread's at a time.
 class TrainCheckpoints {
  public:
-  // Looks at what is there; makes the directory where it is missing. `meta_graph` goes beside each checkpoint.
+  // Finds existing checkpoints; makes a missing directory. `meta_graph` is written beside each checkpoint.
   static absl::StatusOr<TrainCheckpoints> Open(const std::string& directory, int64_t keep, std::string meta_graph);
 
   void set_meta_graph(std::string meta_graph) { meta_graph_ = std::move(meta_graph); }
-  // The prefix of the newest one; empty: there is none.
+  // The prefix of the newest one, or empty.
   const std::string& newest() const { return newest_; }
-  // Writes one, makes it the newest, and removes the oldest beyond those that are kept.
+  // Writes one, makes it the newest, and removes the oldest beyond `keep`.
   absl::Status Save(int64_t step, const NamedTensors& tensors);
 
  private:

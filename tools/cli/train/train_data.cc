@@ -18,7 +18,7 @@
 namespace sluice {
 namespace {
 
-// Data sets may be larger than models; what they hold is mapped, not read.
+// Data sets may be larger than models: files are mapped, not read.
 constexpr int64_t kMaxDataBytes = std::numeric_limits<int64_t>::max();
 
 absl::StatusOr<NpzReader> OpenNpz(const std::string& path, const LoadLimits& limits) {
@@ -42,7 +42,7 @@ absl::Status NoArray(const NpzReader& file, const TrainInput& input) {
       .Text(absl::StrCat("the data has no array for the input '", name, "'"));
 }
 
-// What a shape of rows has to be: that of the placeholder, its first size the batch's.
+// Checks the shape of rows: the placeholder's, with the batch as its first size.
 absl::Status CheckRows(const TrainInput& input, const Shape& shape, const ArrayRules& rules) {
   const std::string what =
       absl::StrCat("array '", PrintableName(input.array), "' for the input '", PrintableName(input.name), "'");

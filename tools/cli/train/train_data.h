@@ -9,22 +9,22 @@
 #include "absl/types/span.h"
 #include "graph/base/limits.h"
 #include "graph/value/dtype.h"
-#include "tools/cli/numpy/npz.h"
 #include "graph/value/shape.h"
 #include "graph/value/tensor.h"
+#include "tools/cli/numpy/npz.h"
 
 namespace sluice {
 
 // A tensor of the model that gets rows of an array in each step.
 struct TrainInput {
-  std::string name;      // What users call it.
+  std::string name;      // The users' name.
   std::string endpoint;  // In the graph.
   std::string array;     // In the file.
   DType dtype = DType::kInvalid;
-  PartialShape shape;  // Of a whole batch, as far as it is known.
+  PartialShape shape;  // Of a whole batch, as far as known.
 };
 
-// How arrays become what the model takes.
+// How arrays are converted to the model's inputs.
 struct ArrayRules {
   bool convert = false;  // Numbers of another dtype are converted.
   int64_t batch = 0;     // Rows of a full batch: what a placeholder may state.
@@ -34,9 +34,9 @@ struct ArrayRules {
 // Rows of training data: for each input an array, all of as many rows. Immutable; copies share the arrays.
 class TrainData {
  public:
-  // Reads what `inputs` need of the .npz file at `path`. All at once where possible: kFeedMissing for an array that is
-  // not in the file, with those that are; kFeedType, kFeedShape, saying what to write in NumPy; kOpShapes for arrays of
-  // different lengths; kNumpy, and the errors of the file.
+  // Reads the arrays of `inputs` from the .npz file at `path`. Reports all errors at once where possible: kFeedMissing
+  // for a missing array, listing the existing ones; kFeedType, kFeedShape, saying what to write in NumPy; kOpShapes for
+  // arrays of different lengths; kNumpy, and the errors of the file.
   static absl::StatusOr<TrainData> Read(const std::string& path, absl::Span<const TrainInput> inputs,
                                         const ArrayRules& rules);
 

@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxPathBytes = 1000;
 
-// Who holds, or held, a lock.
+// The process that holds, or held, a lock.
 struct Holder {
-  int64_t process = 0;  // 0: nobody.
+  int64_t process = 0;  // 0: none.
   std::string host;
 
   std::string ToString() const { return absl::StrCat("process ", process, " on '", PrintableName(host), "'"); }
@@ -121,7 +121,7 @@ absl::Status TrainDirectory::Make() {
 
 absl::Status TrainDirectory::Lock() {
   const std::string path = LockPath();
-  bool is_certain = true;  // Some file systems know no locks: the file alone says who is there.
+  bool is_certain = true;  // False on file systems without locks: only the file's text says who holds it.
   do {
     if (lock_ >= 0) ::close(lock_);
     lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -153,7 +153,7 @@ void TrainDirectory::RemoveWritten() const {
     if (before_.count(file) == 0) written.push_back(file);
   });
   for (const std::string& file : written) fs::remove(file, ignored);
-  for (const char* const part : {"/train", "/validation"}) ::rmdir((path_ + part).c_str());  // Where they are empty.
+  for (const char* const part : {"/train", "/validation"}) ::rmdir((path_ + part).c_str());  // If they are empty.
 }
 
 TrainDirectory::~TrainDirectory() {

@@ -81,7 +81,7 @@ void TrainDisplay::ShowEpoch(int64_t epoch, int64_t step, const std::vector<doub
     for (const double value : *values) absl::StrAppend(&line, RightAligned(absl::StrFormat("%.5g", value)));
   }
   console_.Write(line + "\n");
-  (void)console_.Flush();  // Said by main, in the end, where it fails.
+  (void)console_.Flush();  // main reports a failure in the end.
 }
 
 }  // namespace sluice

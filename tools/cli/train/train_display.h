@@ -15,11 +15,11 @@ std::string ClockText(absl::Duration time);
 // "[========>     ]  57 %".
 std::string BarText(double share);
 
-// What users see while a model is trained: a bar with rate and remaining time on a terminal, a line every ten seconds
-// elsewhere; and a table on standard output, a line an epoch. Borrows the console. Not thread-safe.
+// Shows the progress of a training: a bar with rate and remaining time on a terminal, a line every ten seconds
+// elsewhere; and a table on standard output, with a line for each epoch. Borrows the console. Not thread-safe.
 class TrainDisplay {
  public:
-  // `with_table`: false where standard output is one document.
+  // `with_table`: false if standard output is one document.
   TrainDisplay(Console& console, std::vector<std::string> labels, bool has_validation, bool with_table);
 
   // `step` of `last_step` is done; this process began after `first_step`. `now` for tests.

@@ -77,7 +77,7 @@ std::vector<std::pair<std::string, Output>> InputsOf(const Graph& graph,
   return inputs;
 }
 
-// What `name` means as an output of the exported model: a tensor or a node, or a result of some signature.
+// Finds the output that `name` means for the exported model: a tensor or a node, or a result of some signature.
 absl::StatusOr<Output> FindExported(const LoadedGraph& model, const ModelNames& names,
                                     const std::vector<const ModelSignature*>& signatures, const std::string& name) {
   const Graph& graph = model.graph;
@@ -93,12 +93,12 @@ absl::StatusOr<Output> FindExported(const LoadedGraph& model, const ModelNames& 
   if (output.ok() && (output->is_control() || output->index >= graph.num_outputs(output->node))) {
     return Error(ErrorCode::kFetchNoOutput)
         .Node(graph.name(id), graph.op_name(id))
-        .Text("is to be an output of the exported model and has no value");
+        .Text("cannot be an output of the exported model: it has no value");
   }
   return output;
 }
 
-// Signatures of the model that the exported one keeps. What is wrong in the model stays out.
+// Returns the signatures that the exported model keeps, without wrong ones.
 std::vector<ModelSignature> KeptSignatures(const LoadedGraph& model, const std::string& replaced) {
   std::vector<ModelSignature> kept;
   for (const ModelSignature& signature : model.meta.signatures) {
@@ -143,7 +143,7 @@ absl::Status CheckExportPlace(const TrainRequest& request) {
 
 absl::Status ExportTrained(const TrainRequest& request, const LoadedGraph& model, const ModelExport& what,
                            const NamedTensors& values) {
-  SLUICE_RETURN_IF_ERROR(CheckExportPlace(request));  // Others may have come since.
+  SLUICE_RETURN_IF_ERROR(CheckExportPlace(request));  // Checked again: files may have appeared since.
   std::error_code failed;
   for (const char* const part : kModelParts) {
     if (request.force) fs::remove_all(fs::path(request.export_to) / part, failed);
@@ -159,7 +159,7 @@ absl::StatusOr<ModelExport> PlanExport(const LoadedGraph& model, const TrainPlan
   if (request.outputs.empty() && what.signatures.empty()) {
     return Error(ErrorCode::kValueSyntax)
         .Help("add --output NAME,... ; `sluice show` lists the outputs of the model")
-        .Text("--export needs to know what the exported model answers: this one has no signature that says so");
+        .Text("--export needs outputs: this model has no signature that names them");
   }
   ErrorCollector errors;
   for (const std::string& name : request.outputs) {

@@ -12,20 +12,20 @@
 
 namespace sluice {
 
-// What --export writes: the signatures of the model, with the outputs that --output names, if it does, as those of
-// serving_default (its inputs are the placeholders that they need); and the init op that fills tables. Found before
-// training: kFetchUnknown, kValueSyntax where neither is there.
+// Plans what --export writes: the model's signatures, with the outputs of --output, if given, as serving_default (its
+// inputs are the placeholders that they need); and the init op that fills tables. Called before training:
+// kFetchUnknown; kValueSyntax if there are neither signatures nor outputs.
 absl::StatusOr<ModelExport> PlanExport(const LoadedGraph& model, const TrainPlan& plan, const TrainRequest& request);
 
-// kCannotRun, without --force, where something is in the directory that --export names.
+// kCannotRun, without --force, if the directory of --export is not empty.
 absl::Status CheckExportPlace(const TrainRequest& request);
 
-// Writes it there, in the place of the SavedModel that is there. The errors of CheckExportPlace and WriteSavedModel.
+// Writes it there, replacing a SavedModel. The errors of CheckExportPlace and WriteSavedModel.
 absl::Status ExportTrained(const TrainRequest& request, const LoadedGraph& model, const ModelExport& what,
                            const NamedTensors& values);
 
-// The binary MetaGraphDef that stands beside checkpoints: the graph with its training, and the saver. Adds reads of
-// variables to the graph where the model does not say what its variables are.
+// Returns the binary MetaGraphDef for checkpoints: the graph with its training, and the saver. Adds reads of variables
+// to the graph if the model does not list its variables.
 absl::StatusOr<std::string> TrainingMetaGraph(LoadedGraph& model, const TrainPlan& plan);
 
 }  // namespace sluice

@@ -18,7 +18,7 @@
 namespace sluice {
 namespace {
 
-// Appends to a file that is there.
+// Appends to an existing file.
 absl::Status AppendToFile(const std::string& path, const std::string& text) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   const int error = descriptor < 0 ? errno : WriteFully(descriptor, text);

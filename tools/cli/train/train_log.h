@@ -13,19 +13,19 @@
 
 namespace sluice {
 
-// What is written of how training goes: loss.csv, loss.svg, and TensorBoard's events in train/ and validation/. A row
-// is in the files when Add returns. Movable. One thread's at a time.
+// Writes the course of a training: loss.csv, loss.svg, and TensorBoard's events in train/ and validation/. A row is in
+// the files when Add returns. Movable. One thread's at a time.
 class TrainLog {
  public:
   struct Options {
     std::string directory;
     std::vector<std::string> labels;  // "loss", then the metrics'.
     std::string title;                // Of the drawing.
-    int64_t step = 0;                 // Training goes on after this one: rows beyond are of steps that were lost.
-    bool is_resumed = false;          // False: what is there is replaced.
+    int64_t step = 0;                 // Training continues after this one: later rows are of lost steps.
+    bool is_resumed = false;          // False: replaces existing files.
     bool has_events = true;
   };
-  // kFileWrite; kFileText for a loss.csv that is not that of this training.
+  // kFileWrite; kFileText for a loss.csv of another training.
   static absl::StatusOr<TrainLog> Open(Options options);
 
   absl::Status Add(CurveRow row);

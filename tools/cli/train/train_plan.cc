@@ -9,13 +9,13 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/edit/graph_editor.h"
-#include "graph/training/train_step.h"
-#include "graph/training/variable_node.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/tensor_id.h"
 #include "graph/load/custom_gradients.h"
 #include "graph/load/meta_graph_export.h"
 #include "graph/passes/fed_shape.h"
+#include "graph/training/train_step.h"
+#include "graph/training/variable_node.h"
 #include "tools/cli/report/contained_ops.h"
 #include "tools/cli/run/feed_value.h"
 #include "tools/cli/run/model_names.h"
@@ -26,7 +26,7 @@ namespace {
 
 constexpr absl::string_view kGlobalStep = "global_step";
 
-// The node that computes the mean of all elements of `output`, as far as its shape says; invalid: there is none.
+// Finds the node that computes the mean of all elements of `output`, judging by its shape; else invalid.
 NodeId MeanOfAll(const LoadedGraph& model, const Output& output) {
   const Graph& graph = model.graph;
   for (const Use& use : Consumers(graph).of(output.node)) {
@@ -38,8 +38,8 @@ NodeId MeanOfAll(const LoadedGraph& model, const Output& output) {
   return NodeId();
 }
 
-// Gradients of several numbers are those of their sum, and what is shown is a mean: kCannotRun where the loss has, as
-// far as is known, more than one element or none that has a gradient.
+// The gradient of several numbers is that of their sum, but their mean would be shown: kCannotRun if the loss is known
+// to have more than one element, or none with a gradient.
 absl::Status CheckLoss(const LoadedGraph& model, const Output& loss) {
   const DType dtype = BaseType(model.graph.output_type(loss.node, loss.index));
   const PartialShape shape = model.shapes.has_value() ? model.shapes->shape(loss) : PartialShape();
@@ -59,7 +59,7 @@ absl::Status CheckLoss(const LoadedGraph& model, const Output& loss) {
       .Help(help);
 }
 
-// Ops that wait for, or use up, what other steps have put somewhere.
+// Whether the op waits for or consumes values of other steps.
 bool TakesFromQueue(absl::string_view op) {
   return absl::StartsWith(op, "QueueDequeue") || absl::StrContains(op, "Unstage") ||
          absl::StrContains(op, "AccumulatorTakeGradient") || op == "BarrierTakeMany";
@@ -106,7 +106,7 @@ class Planner {
     if (output->is_control() || graph_.num_outputs(output->node) == 0) {
       return errors_.Add(Error(ErrorCode::kFetchNoOutput)
                              .Node(graph_.name(output->node), graph_.op_name(output->node))
-                             .Text(absl::StrCat("is to be a ", role, " and has no outputs")));
+                             .Text(absl::StrCat("cannot be a ", role, ": it has no outputs")));
     }
     const DType dtype = BaseType(graph_.output_type(output->node, output->index));
     const bool is_made_small = role == "loss" && request_.train_op.empty();
@@ -116,14 +116,14 @@ class Planner {
     if (!IsRealNumber(dtype)) {
       return errors_.Add(Error(ErrorCode::kFeedType)
                              .Node(graph_.name(output->node), graph_.op_name(output->node))
-                             .Text(absl::StrCat("is to be a ", role, ", which must be a number"))
+                             .Text(absl::StrCat("cannot be a ", role, ", which must be a number"))
                              .Found(DTypeName(dtype)));
     }
     plan_.labels.push_back(label);
     plan_.fetches.push_back(graph_.OutputName(*output));
   }
 
-  // The output that `name` means as something to feed; false, and an error, where there is none.
+  // Finds the output that `name` means as a feed; else returns false and adds an error.
   bool FindFed(absl::string_view role, const std::string& name, Output* output) {
     const std::string endpoint = names_.InputEndpoint(name);
     const absl::StatusOr<Output> found =
@@ -156,7 +156,7 @@ class Planner {
                              [&](const FixedFeed& one) { return one.endpoint == endpoint; });
     if (feed == plan_.fixed.end()) feed = plan_.fixed.insert(feed, FixedFeed{endpoint, Tensor(), Tensor()});
     if (is_training) feed->training = *value;
-    feed->validation = *value;  // Until --val-feed, which is read later, says another one.
+    feed->validation = *value;  // Until --val-feed, which is read later, sets another one.
     fed_.insert(endpoint);
   }
 
@@ -198,7 +198,7 @@ class Planner {
     return needed;
   }
 
-  // Every placeholder that `roots` need and that gets nothing else gets the array of its name.
+  // Feeds every other placeholder that `roots` need with the array of its name.
   void AddPlaceholders(const std::vector<NodeId>& roots) {
     for (const NodeId id : Needed(roots, fed_)) {
       if (!graph_.Is(id, "Placeholder") && !graph_.Is(id, "PlaceholderV2")) continue;
@@ -207,8 +207,8 @@ class Planner {
     }
   }
 
-  // Validation has queues and the like of its own, which nothing fills: it would wait for ever. See
-  // Note [Validation leaves no trace].
+  // Validation would wait for ever on its own queues and the like, which nothing fills. See Note [Validation leaves no
+  // trace].
   absl::Status CheckValidation() const {
     if (request_.validation.empty()) return absl::OkStatus();
     std::vector<NodeId> roots;
@@ -284,7 +284,7 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // The variable that counts steps, as TensorFlow's programs have it; the node that gives one that is new its 0.
+  // Finds or adds the variable that counts steps, named as in TensorFlow; returns the initialiser of a new one.
   absl::StatusOr<NodeId> AddGlobalStep(NodeId like, TrainStepOptions* options) {
     options->global_step = graph_.Find(kGlobalStep);
     if (graph_.Contains(options->global_step) && VariableNode::Find(graph_, options->global_step).ok()) return NodeId();
@@ -301,8 +301,8 @@ class Planner {
     return assign;
   }
 
-  // Those that --train names; else those that the model calls trainable; else all of floating point. Among the last two
-  // kinds, what the loss depends on.
+  // Returns those that --train names; else those that the model calls trainable, else all of floating point, if the
+  // loss depends on them.
   absl::StatusOr<std::vector<NodeId>> TrainedVariables() {
     std::vector<NodeId> chosen;
     for (const std::string& name : request_.trained) AddVariable("--train", name, &chosen);

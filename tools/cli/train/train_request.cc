@@ -40,7 +40,7 @@ void TrainRequest::Declare(CLI::App& app) {
 }
 
 void TrainRequest::DeclareModel(CLI::App& app) {
-  app.add_option("--loss", loss, "the tensor to make small: a node, a tensor or a result of a signature")
+  app.add_option("--loss", loss, "the tensor to minimise: a node, a tensor or a result of a signature")
       ->required()
       ->option_text("NAME (required)")
       ->group("What to train");
@@ -62,10 +62,10 @@ void TrainRequest::DeclareData(CLI::App& app) {
   Pairs(app, "--data", &arrays, "INPUT=ARRAY", "the array for an input; without, the array of its name")->group("Data");
   Pairs(app, "--feed", &feeds, "NAME=VALUE", "one value for a tensor in all steps, instead of an array")->group("Data");
   Pairs(app, "--val-feed", &validation_feeds, "NAME=VALUE", "another one where the model is validated")->group("Data");
-  app.add_option("--validate", validation,
-                 "share of the rows to keep for validation (0.1), or a .npz file of others; what the loss changes "
-                 "there (moving "
-                 "averages, random numbers, counters) changes nothing in the training")
+  app.add_option(
+         "--validate", validation,
+         "share of the rows to keep for validation (0.1), or a .npz file of others; validation changes no state "
+         "of the training (moving averages, random numbers, counters)")
       ->check(NotEmpty())
       ->option_text("SHARE|FILE")
       ->group("Data");
@@ -76,11 +76,11 @@ void TrainRequest::DeclareData(CLI::App& app) {
   app.add_flag("--drop-last", drop_last,
                "leave out the last batch of an epoch where it has fewer rows; else it is a step")
       ->group("Data");
-  app.add_option("--seed", seed, "of the order of rows: the same seed, the same order")
+  app.add_option("--seed", seed, "seed of the order of rows: the same seed, the same order")
       ->check(CLI::Range(uint64_t{0}, std::numeric_limits<uint64_t>::max()))
       ->option_text("N [0]")
       ->group("Data");
-  app.add_flag("--no-shuffle", no_shuffle, "take the rows as they stand in the file, in every epoch")->group("Data");
+  app.add_flag("--no-shuffle", no_shuffle, "take the rows in the order of the file, in every epoch")->group("Data");
   app.add_flag("--convert", convert, "convert arrays of numbers to the dtypes of the inputs")->group("Data");
 }
 
@@ -93,7 +93,7 @@ void TrainRequest::DeclareLength(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, kMostSteps))
       ->option_text("N")
       ->group("How long");
-  app.add_option("--on-nan", on_nan, "what to do where the loss is not a finite number: stop, or warn and go on")
+  app.add_option("--on-nan", on_nan, "what to do if the loss is not a finite number: stop, or warn and continue")
       ->check(CLI::IsMember({"stop", "warn"}))
       ->option_text("stop|warn [stop]")
       ->group("How long");
@@ -105,7 +105,7 @@ void TrainRequest::DeclareFiles(CLI::App& app) {
       ->check(NotEmpty())
       ->option_text("DIR (required)")
       ->group("Output");
-  app.add_flag("--resume", resume, "go on from the newest checkpoint in DIR: the same bits as without the break")
+  app.add_flag("--resume", resume, "continue from the newest checkpoint in DIR: the same bits as without the break")
       ->group("Output");
   app.add_option("--save-every", save_every, "steps from checkpoint to checkpoint, one at the end included")
       ->check(CLI::Range(int64_t{1}, kMostSteps))
@@ -128,7 +128,7 @@ void TrainRequest::DeclareFiles(CLI::App& app) {
   app.add_flag("--force", force, "with --export: replace the SavedModel in that directory; other files in it stay")
       ->group("Output");
   Names(app, "--output", &outputs,
-        "what serving_default of the exported model answers: results of any signature, tensors or nodes [as in the "
+        "outputs of serving_default in the exported model: results of any signature, tensors or nodes [as in the "
         "model]; its other signatures are kept")
       ->group("Output");
   app.add_flag("--json", json, "one JSON document with the last row of each split, or with the errors")

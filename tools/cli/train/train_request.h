@@ -15,9 +15,9 @@ class App;
 
 namespace sluice {
 
-// What to train, on what and how long, as it stands on the command line. Lives in its command.
+// The options of a training: model, data, length. Lives in its command.
 struct TrainRequest {
-  // What becomes of a loss that is not a number.
+  // What to do about a loss that is NaN.
   enum class OnNan { kStop, kWarn };
 
   // Data.
@@ -37,7 +37,7 @@ struct TrainRequest {
   int64_t epochs = 0;  // 0: ten, or as many as the steps need.
   int64_t steps = 0;   // 0: as the epochs say.
   std::string on_nan = "stop";
-  // What is written.
+  // Output.
   std::string out;
   bool resume = false;
   int64_t keep = 5, save_every = 0, log_every = 0;  // 0: each epoch; so that an epoch has about 20 rows.
@@ -48,9 +48,9 @@ struct TrainRequest {
   bool json = false;
 
   void Declare(CLI::App& app);
-  // What the command line alone tells to be wrong: kValueSyntax.
+  // Checks the command line by itself: kValueSyntax.
   absl::Status Check() const;
-  // What a step depends on and may change from run to run, a line for each: "--lr 0.1".
+  // Returns a line for each setting that a step depends on and that may change from run to run: "--lr 0.1".
   std::string StepSettings() const;
   OnNan when_nan() const { return on_nan == "warn" ? OnNan::kWarn : OnNan::kStop; }
 
@@ -61,7 +61,7 @@ struct TrainRequest {
   void DeclareFiles(CLI::App& app);
 };
 
-// The two sides of "LEFT=RIGHT". kValueSyntax about `option` where one is empty.
+// The two sides of "LEFT=RIGHT". kValueSyntax, naming `option`, if one is empty.
 struct NamedPart {
   std::string name, value;
 };

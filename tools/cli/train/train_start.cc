@@ -41,8 +41,8 @@ std::vector<bool> RunBySlotInit(const Graph& graph, const TrainPlan& plan) {
   return is_run;
 }
 
-// The nodes that give variables their first values, where nothing else does: the slots get theirs afterwards, since
-// their shapes may be those of the variables.
+// Returns the nodes that initialise variables that nothing else does, without the slots, which come afterwards, since
+// their shapes may depend on the variables.
 std::vector<std::string> FirstAssigns(const LoadedGraph& model, const TrainPlan& plan) {
   const InitialValues initial(model);
   const std::vector<bool> is_run_later = RunBySlotInit(model.graph, plan);
@@ -62,7 +62,7 @@ std::vector<std::string> FirstAssigns(const LoadedGraph& model, const TrainPlan&
   return nodes;
 }
 
-// Weights of a checkpoint for a model that has no nodes to read it: by the names of variables.
+// Restores a checkpoint by the names of variables, for a model without nodes to read it.
 absl::Status RestoreByName(Session& session, const TrainPlan& plan, const std::string& path, const CallOptions& call) {
   SLUICE_ASSIGN_OR_RETURN(const std::string prefix, CheckpointPrefix(path));
   SLUICE_ASSIGN_OR_RETURN(const NamedTensors tensors, ReadCheckpoint(prefix));
@@ -86,7 +86,7 @@ absl::Status StartTraining(Session& session, const LoadedGraph& model, const Tra
   const bool is_trained = !options.untrained && !TrainedValuesPrefix(model).empty();
   const bool has_values = is_trained || !options.restore.empty() || !options.init.empty();
   if (!has_values || by_name) {
-    // Before the restored ones, which replace what they give.
+    // Run before restoring, which replaces their values.
     const std::vector<std::string> first =
         model.meta.init_ops.empty() ? FirstAssigns(model, plan) : std::vector<std::string>();
     if (!first.empty()) SLUICE_RETURN_IF_ERROR(session.Run({}, {}, first, call).status());
@@ -122,7 +122,7 @@ absl::Status ContinueTraining(Session& session, const LoadedGraph& model, const 
     SLUICE_RETURN_IF_ERROR(RestoreVariables(session, model, trained, call));
   }
   SLUICE_RETURN_IF_ERROR(RunModelInit(session, model, call));
-  // These fill tables, too; what they give variables is replaced.
+  // These also fill tables; their values of variables are replaced.
   for (const std::string& node : options.init) SLUICE_RETURN_IF_ERROR(session.Run({}, {}, {node}, call).status());
   SLUICE_RETURN_IF_ERROR(AssignTables(session, plan.tables, checkpoint));
   return AssignVariables(session, plan.saver, checkpoint, call);

@@ -10,15 +10,14 @@
 namespace sluice {
 
 // Gives all variables of the plan the values that training starts from: those of --restore or of a trained model, else
-// what --init or the model's init gives, else what the node that assigns each of them first ("w/Assign") does; slots
-// theirs. kUninitialized for variables that then have none, saying which; the errors of `run`.
+// of --init or the model's init, else of the first node that assigns each ("w/Assign"); then initialises slots.
+// kUninitialized, naming the variables that have none; the errors of `run`.
 absl::Status StartTraining(Session& session, const LoadedGraph& model, const TrainPlan& plan,
                            const ModelSessionOptions& options, const CallOptions& call);
 
-// Gives them the values in a checkpoint of the same training, all of them, and mutable tables their entries. Runs the
-// model's init and those of `options` before, for the tables that these fill; variables that training leaves alone,
-// which are in no checkpoint of it, get their values as in StartTraining. kCheckpointName for a variable that is not
-// there.
+// Restores all of them, and the entries of mutable tables, from a checkpoint of the same training. Before, runs the
+// model's init and those of `options`, for the tables that these fill; variables that training does not change, which
+// its checkpoints lack, get their values as in StartTraining. kCheckpointName for a missing variable.
 absl::Status ContinueTraining(Session& session, const LoadedGraph& model, const TrainPlan& plan,
                               const ModelSessionOptions& options, const NamedTensors& checkpoint,
                               const CallOptions& call);

@@ -55,7 +55,7 @@ absl::Status CompareLabels(const NamedTensors& tensors, const std::vector<std::s
       .Text("the training in the checkpoint had other metrics");
 }
 
-// Whether a training of so many batches an epoch can be there.
+// Whether a training with so many batches per epoch can be in this state.
 bool IsPlace(const TrainState& state, int64_t batches) {
   constexpr int64_t kMostSteps = int64_t{1} << 62;  // Counting on from there does not overflow.
   int64_t before = 0, steps = 0;

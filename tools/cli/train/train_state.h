@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// Sums over steps of what is fetched, each step counted by its rows.
+// Sums of the fetched values over steps, weighted by rows.
 struct RunningMeans {
   std::vector<double> sums;  // By label.
   double rows = 0;
@@ -21,12 +21,12 @@ struct RunningMeans {
   void Clear();
 };
 
-// Where training is, beside the values of variables: what makes the steps after a break those that would have come
-// without it. Stands in each checkpoint, under names that no variable has.
+// The position of a training, which together with the variables lets it continue as if without a break. Kept in each
+// checkpoint, under names that no variable has.
 struct TrainState {
-  int64_t step = 0;   // Steps done.
-  int64_t epoch = 0;  // The present one, from 0 on.
-  int64_t batch = 0;  // The next one of it; as many as it has: all are done, what comes at the end of an epoch is not.
+  int64_t step = 0;                 // Steps done.
+  int64_t epoch = 0;                // The present one, from 0 on.
+  int64_t batch = 0;                // The next one of it; after the last, the end of the epoch is still due.
   RunningMeans of_epoch, of_row;    // Since the epoch began, and since the last row of the loss curve.
   std::string settings;             // A line for each setting that the order of rows depends on.
   std::string step_settings;        // A line for each that a step depends on and that may change from run to run.
@@ -38,12 +38,10 @@ struct TrainState {
 
   // As tensors of a checkpoint.
   void AppendTo(NamedTensors* tensors) const;
-  // What AppendTo wrote, from all tensors of a checkpoint. kCannotRun where it is not there, or is that of a training
-  // with other settings or labels: `expected` says which. kCheckpointEntry where it is a place that no training of
-  // `batches` per epoch has.
+  // Reads what AppendTo wrote from the tensors of a checkpoint. kCannotRun if it is missing, or has other settings or
+  // labels than `expected`. kCheckpointEntry if no training with `batches` per epoch can be there.
   static absl::StatusOr<TrainState> From(const NamedTensors& tensors, const TrainState& expected, int64_t batches);
-  // What `now` says otherwise about a step than the checkpoint does, a line for each setting; empty where that does not
-  // say.
+  // Returns a line for each setting of a step in which `now` differs from the checkpoint; empty if that has none.
   static std::vector<std::string> ChangesSince(const NamedTensors& tensors, const TrainState& now);
 };
 

@@ -60,7 +60,7 @@ absl::StatusOr<Trainer::Signature> Trainer::PrepareSignature(Session& session, b
   if (is_training) spec.targets = {run_.plan.update};
   PrepareOptions options;
   options.cancellation = &run_.cancellation;
-  options.plan_name = is_training ? "train" : "validate";  // Whatever metrics are fetched: checkpoints hold its state.
+  options.plan_name = is_training ? "train" : "validate";  // For any metrics: names its state in checkpoints.
   SLUICE_ASSIGN_OR_RETURN(signature.callable, session.Prepare(spec, options));
   return signature;
 }
@@ -126,7 +126,7 @@ absl::Status Trainer::CheckFinite(const std::vector<double>& values) {
     return Error(ErrorCode::kCannotRun)
         .Help(
             "a smaller --learning-rate or --clip-norm keeps steps short; look for such numbers in the data, too; "
-            "--on-nan warn goes on. Checkpoints of earlier steps are as they were")
+            "--on-nan warn continues. Checkpoints of earlier steps are as they were")
         .Text(what);
   }
   if (!has_warned_) run_.console.Warn(absl::StrCat(what, "; this is said once"));
@@ -161,10 +161,10 @@ absl::StatusOr<std::vector<double>> Trainer::Validate() {
   return means.Means();
 }
 
-// Where training stops within an epoch, what belongs to the epoch's end is shown, and the epoch is not over.
+// If training stops within an epoch, its end is shown, but the epoch is not over.
 absl::Status Trainer::EndEpoch(TrainLog& log, TrainDisplay& display) {
   SLUICE_ASSIGN_OR_RETURN(const std::vector<double> validation, Validate());
-  if (validation_.has_value() && validation.empty()) return absl::OkStatus();  // Interrupted: done when it goes on.
+  if (validation_.has_value() && validation.empty()) return absl::OkStatus();  // Interrupted: done when resumed.
   if (!validation.empty()) {
     SLUICE_RETURN_IF_ERROR(log.Add({/*is_validation=*/true, state_.step, state_.epoch + 1, validation}));
   }
@@ -173,7 +173,7 @@ absl::Status Trainer::EndEpoch(TrainLog& log, TrainDisplay& display) {
   ++state_.epoch;
   state_.batch = 0;
   state_.of_epoch.Clear();
-  saved_step_ = -1;  // A checkpoint of this step that was written before is not that of this state.
+  saved_step_ = -1;  // An earlier checkpoint of this step lacks this state.
   return absl::OkStatus();
 }
 

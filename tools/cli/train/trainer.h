@@ -23,26 +23,25 @@
 
 namespace sluice {
 
-// Note [Training that goes on]
-// What the steps after a break do must not depend on the break. So a checkpoint holds, in one file that appears as a
-// whole: every variable that steps read (slots, the global step, states of generators included), the states of
-// generators that kernels keep themselves, and the TrainState. The order of rows is a function of the seed and the
-// epoch (BatchOrder). Kernels compute in deterministic sessions: their bits do not depend on threads. The loss curve
-// holds a row before the checkpoint of its step is written, and rows of later steps are dropped when training goes on.
-// A step is never stopped half way: what interrupts is looked at between steps. The entries of mutable tables are in
-// it; what steps change in queues and stages is not.
+// Note [Resumed training]
+// Steps after a break must not depend on the break. So a checkpoint, which appears as a whole, holds every variable
+// that steps read (slots, the global step and states of generators included), the states of generators that kernels
+// keep, the entries of mutable tables, and the TrainState; not the contents of queues and stages. The order of rows is
+// a function of the seed and the epoch (BatchOrder). Sessions are deterministic: results do not depend on threads. The
+// loss curve has its row before the checkpoint of that step is written, and later rows are dropped when training
+// resumes. Interrupts are polled between steps: a step is never stopped half way.
 
 // Note [Validation leaves no trace]
 // Evaluating a loss may change state: moving averages, generators of random numbers, counters, tables. So validation
 // runs in a session of its own, which shares the graph and nothing else: a training takes the same steps, bit for bit,
 // with and without it. Each time it begins with the values that the training has at that step: variables, entries of
 // mutable tables, states of generators; so its results do not depend on earlier validations or on breaks. Queues and
-// stages would be empty there, and are refused. Files and prints of the loss are outside of all sessions.
+// stages would be empty there, and are refused. Files and prints of the loss are shared, being outside of sessions.
 
-// What a training runs on. All borrowed.
+// What a training runs on; all borrowed.
 struct TrainRun {
   Session& session;
-  Session* validation_session;  // See Note [Validation leaves no trace]. Null: there is no validation.
+  Session* validation_session;  // See Note [Validation leaves no trace]. Null: no validation.
   const TrainPlan& plan;
   const TrainRequest& request;
   const TrainData& data;
@@ -51,14 +50,15 @@ struct TrainRun {
   CancellationManager& cancellation;  // Cancelled: training stops after the step.
 };
 
-// Trains: steps, epochs, validation, checkpoints, the loss curve. See Note [Training that goes on]. One thread's.
+// Trains: steps, epochs, validation, checkpoints, the loss curve. See Note [Resumed training]. One thread's.
 class Trainer {
  public:
   Trainer(const TrainRun& run, BatchOrder order, std::optional<BatchOrder> validation, TrainState state);
 
-  // Compiles what is run, so that kernels are there. Before states of generators are given back.
+  // Prepares the signatures, so that kernels exist before states of generators are restored.
   absl::Status Prepare();
-  // Until the last step, or until cancelled. What stopped it, but for a cancellation; a checkpoint has the state then.
+  // Runs until the last step or a cancellation, and saves a checkpoint. Returns the error that stopped it; a
+  // cancellation is OK.
   absl::Status Run(TrainCheckpoints& checkpoints, TrainLog& log, TrainDisplay& display);
 
   const TrainState& state() const { return state_; }
@@ -71,13 +71,13 @@ class Trainer {
   };
 
   absl::StatusOr<Signature> PrepareSignature(Session& session, bool is_training) const;
-  // What is fetched of one batch, as means.
+  // Runs one batch; returns the means of the fetched tensors.
   absl::StatusOr<std::vector<double>> RunBatch(const Signature& signature, const TrainData& data,
                                                absl::Span<const int64_t> rows) const;
   absl::Status Step(TrainLog& log, TrainDisplay& display);
-  // Gives the session of validation the state that training has now.
+  // Copies the present state of training to the session of validation.
   absl::Status CopyState() const;
-  // Empty where there is no validation, or where it was interrupted.
+  // Empty without validation, or if it was interrupted.
   absl::StatusOr<std::vector<double>> Validate();
   absl::Status EndEpoch(TrainLog& log, TrainDisplay& display);
   absl::Status Save(TrainCheckpoints& checkpoints, const TrainLog& log);
@@ -92,7 +92,7 @@ class Trainer {
   const int64_t first_step_, last_step_;
   const int64_t log_every_;
   Signature train_, validate_;
-  NamedTensors first_generators_;  // Of the session of validation, before it has run.
+  NamedTensors first_generators_;  // The state of validation's session before its first run.
   int64_t saved_step_ = -1;
   bool has_warned_ = false;
   bool was_interrupted_ = false;

@@ -66,7 +66,7 @@ TEST_F(TrainDirectoryTest, SighupSavesAsSigtermDoes) {
     while (!process.IsOver() && !fs::exists(out_ + "/checkpoint")) ::usleep(1000);
     process.Send(signal);
     EXPECT_EQ(process.Wait(), 130) << process.Output();
-    EXPECT_TRUE(absl::StrContains(process.Output(), "--resume goes on from there")) << process.Output();
+    EXPECT_TRUE(absl::StrContains(process.Output(), "--resume continues from there")) << process.Output();
   }
 }
 

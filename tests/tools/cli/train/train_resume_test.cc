@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "tools/cli/numpy/npz.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/train/train_process.h"
 #include "tests/tools/cli/train/training_models.h"
+#include "tools/cli/numpy/npz.h"
 #include "tools/cli/train/train_checkpoints.h"
 
 namespace sluice {
@@ -130,7 +130,7 @@ TEST_F(TrainResumeTest, AfterCtrlC) {
   while (!process.IsOver() && !fs::exists(broken_ + "/checkpoint")) ::usleep(1000);
   process.Send(SIGINT);
   EXPECT_EQ(process.Wait(), 130) << process.Output();
-  EXPECT_TRUE(absl::StrContains(process.Output(), "--resume goes on from there")) << process.Output();
+  EXPECT_TRUE(absl::StrContains(process.Output(), "--resume continues from there")) << process.Output();
   // It may have gone beyond the steps of the other; what is compared then are checkpoints of one step.
   const RunResult rest = RunSluice(Line(broken_, kSteps, true));
   EXPECT_EQ(rest.status, 0) << rest.err;
