@@ -31,7 +31,6 @@ class RunSetup {
   RunSetup& operator=(const RunSetup&) = delete;
 
   const Executor::Args& args() const { return args_; }
-  // Before the run begins.
 
   // For Run: its thread cancels what it finds too late while it waits, when others may have ended the run and freed all
   // that is its own. So the manager that such a run gets is Run's. `kept` outlives the run.

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "executor/plan/kernel_set.h"
 #include "executor/dataflow/node_cost.h"
+#include "executor/plan/kernel_set.h"
 #include "frames/graph_view.h"
 #include "graph/ir/graph.h"
 #include "kernels/device/device.h"

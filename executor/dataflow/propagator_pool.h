@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "executor/threads/kept_pool.h"
 #include "executor/node_calls.h"
+#include "executor/threads/kept_pool.h"
 #include "frames/flat_propagator.h"
 #include "frames/graph_view.h"
 

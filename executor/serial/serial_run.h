@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "executor/threads/kept_pool.h"
 #include "executor/serial/serial_program.h"
+#include "executor/threads/kept_pool.h"
 #include "kernels/kernel_context.h"
 #include "kernels/run_context.h"
 

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "kernels/proto/message_type.h"
 #include "graph/value/dtype.h"
 #include "kernels/kernel_construction.h"
+#include "kernels/proto/message_type.h"
 
 namespace sluice {
 

@@ -21,11 +21,11 @@
 #include "graph/base/file.h"
 #include "graph/edit/graph_editor.h"
 #include "graph/gradients/gradients.h"
-#include "graph/training/train_step.h"
 #include "graph/ir/export.h"
 #include "graph/ir/graph.h"
 #include "graph/load/load_graph.h"
 #include "graph/ops/op_table.h"
+#include "graph/training/train_step.h"
 #include "tests/bench/batch_timer.h"
 
 namespace sluice {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "executor/threads/kept_pool.h"
 #include "executor/serial/serial_run.h"
+#include "executor/threads/kept_pool.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ops/op_table.h"

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "graph/base/check.h"
-#include "tools/cli/numpy/npy.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tools/cli/numpy/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sluice;  // NOLINT: the function must stand outside.

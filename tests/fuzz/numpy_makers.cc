@@ -2,11 +2,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/corpus/mutator.h"
+#include "tests/fuzz/file_makers.h"
 #include "tools/cli/numpy/npy.h"
 #include "tools/cli/numpy/npz.h"
 #include "tools/cli/numpy/zip.h"
-#include "tests/corpus/mutator.h"
-#include "tests/fuzz/file_makers.h"
 
 namespace sluice {
 namespace {

@@ -8,9 +8,9 @@
 #include "executor/session/session.h"
 #include "graph/base/check.h"
 #include "graph/base/error.h"
-#include "graph/training/train_step.h"
 #include "graph/ir/builder.h"
 #include "graph/ops/op_table.h"
+#include "graph/training/train_step.h"
 #include "graph/value/allocator.h"
 #include "tests/testing/session_program.h"
 

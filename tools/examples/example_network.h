@@ -10,9 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/training/train_step.h"
 #include "graph/ir/builder.h"
 #include "graph/ir/graph.h"
+#include "graph/training/train_step.h"
 #include "graph/value/shape.h"
 #include "tools/examples/example_data.h"
 

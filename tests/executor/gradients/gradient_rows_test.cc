@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
-#include "graph/gradients/rules/families.h"
 #include "graph/gradients/gradient_table.h"
+#include "graph/gradients/rules/families.h"
 #include "graph/ir/op_class.h"
 #include "graph/ops/op_table.h"
 #include "gtest/gtest.h"

@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "executor/threads/service_threads.h"
 #include "executor/tape/call_limits.h"
 #include "executor/tape/grad_mode.h"
 #include "executor/tape/tape_node.h"
+#include "executor/threads/service_threads.h"
 #include "gmock/gmock.h"
 #include "graph/base/cancellation.h"
 #include "graph/base/error.h"

@@ -11,11 +11,11 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
-#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/tools/cli/run_sluice.h"
+#include "tools/cli/numpy/npz.h"
 
 namespace sluice {
 namespace {

@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "tools/cli/numpy/npy.h"
 #include "graph/value/tensor_proto.h"
 #include "graph/value/tstring.h"
 #include "nlohmann/json.hpp"
+#include "tools/cli/numpy/npy.h"
 
 namespace sluice {
 namespace {

@@ -9,8 +9,8 @@
 #include "graph/base/error.h"
 #include "graph/base/file.h"
 #include "graph/base/status_macros.h"
-#include "tools/cli/numpy/npy.h"
 #include "graph/value/tensor_proto.h"
+#include "tools/cli/numpy/npy.h"
 
 namespace sluice {
 

@@ -6,13 +6,13 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
-#include "tools/cli/numpy/npy.h"
 #include "gtest/gtest.h"
 #include "kernels/families/register_all.h"
 #include "tests/testing/status_matchers.h"
 #include "tools/cli/conform/conform_case.h"
 #include "tools/cli/conform/conform_report.h"
 #include "tools/cli/conform/conform_runner.h"
+#include "tools/cli/numpy/npy.h"
 
 namespace sluice {
 namespace {

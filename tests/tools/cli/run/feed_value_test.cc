@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/base/file.h"
-#include "tools/cli/numpy/npy.h"
-#include "tools/cli/numpy/npz.h"
 #include "graph/value/tensor_proto.h"
 #include "graph/value/tstring.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
+#include "tools/cli/numpy/npy.h"
+#include "tools/cli/numpy/npz.h"
 #include "tools/cli/report/example_value.h"
 #include "tools/cli/run/value_text.h"
 

@@ -8,12 +8,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tools/cli/numpy/npz.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/testing/status_matchers.h"
 #include "tests/tools/cli/run_sluice.h"
 #include "tests/tools/cli/train/training_models.h"
+#include "tools/cli/numpy/npz.h"
 #include "tools/cli/train/train_checkpoints.h"
 
 namespace sluice {

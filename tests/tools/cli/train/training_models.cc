@@ -6,9 +6,9 @@
 #include "graph/ir/builder.h"
 #include "graph/ir/export.h"
 #include "graph/ops/op_table.h"
-#include "tools/cli/numpy/npz.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
+#include "tools/cli/numpy/npz.h"
 
 namespace sluice {
 namespace {
