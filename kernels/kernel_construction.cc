@@ -20,8 +20,8 @@ absl::StatusOr<Tensor> ToTensor(const NodeProperties& node, absl::string_view by
 FunctionAttr ToFunction(const FuncView& view) {
   FunctionAttr function;
   function.name = std::string(view.name);
-  for (const auto& attr : view.attrs) {
-    function.attrs.emplace_back(std::string(attr.first), AttrValue::FromBytes(attr.second.bytes()));
+  for (const NamedAttr& attr : view.attrs) {
+    function.attrs.emplace_back(std::string(attr.name), AttrValue::FromBytes(attr.value.bytes()));
   }
   return function;
 }

@@ -18,7 +18,6 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/inliner.h"
 #include "graph/functions/instantiate.h"
-#include "graph/functions/missing_function.h"
 #include "graph/functions/needed_parts.h"
 #include "graph/ir/graph_node.h"
 #include "kernels/missing_kernel.h"

@@ -23,7 +23,6 @@
 #include "graph/functions/call_states.h"
 #include "graph/functions/inliner.h"
 #include "graph/functions/instantiate.h"
-#include "graph/functions/missing_function.h"
 #include "graph/functions/needed_parts.h"
 #include "graph/gradients/symbolic_gradients.h"
 #include "graph/ir/op_class.h"
@@ -92,24 +91,8 @@ void AddNamed(const FunctionLibrary& library, const NodeDefView& node,
     if (function != nullptr) found->push_back(std::move(function));
   };
   add(node.op);
-  std::vector<AttrView> open;
-  for (const NamedAttr& attr : node.attrs) open.push_back(attr.value);
-  while (!open.empty()) {
-    const AttrView value = open.back();
-    open.pop_back();
-    std::vector<FuncView> functions;
-    if (value.kind() == AttrKind::kFunc) {
-      absl::StatusOr<FuncView> one = value.AsFunc();
-      if (one.ok()) functions.push_back(*std::move(one));
-    } else if (value.kind() == AttrKind::kList) {
-      absl::StatusOr<std::vector<FuncView>> several = value.AsFuncList();
-      if (several.ok()) functions = *std::move(several);
-    }
-    for (const FuncView& named : functions) {
-      add(named.name);
-      for (const auto& attr : named.attrs) open.push_back(attr.second);
-    }
-  }
+  // The last attr first, which decides in which order the library gets them.
+  for (auto attr = node.attrs.rbegin(); attr != node.attrs.rend(); ++attr) attr->value.ForEachFunction(add);
 }
 
 // Appends the gradients that `from` states for `named`, and tells `to` of them.

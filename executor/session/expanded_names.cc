@@ -96,15 +96,8 @@ ExpandedNames::BodyNode ExpandedNames::Describe(const NodeDefView& node) const {
   };
   add(node.op);
   for (const NamedAttr& attr : node.attrs) {
-    if (attr.value.kind() == AttrKind::kFunc) {
-      const absl::StatusOr<FuncView> function = attr.value.AsFunc();
-      if (function.ok()) add(function->name);
-    } else if (attr.value.kind() == AttrKind::kList) {
-      const absl::StatusOr<std::vector<FuncView>> functions = attr.value.AsFuncList();
-      if (functions.ok()) {
-        for (const FuncView& function : *functions) add(function.name);
-      }
-    } else if (attr.value.kind() == AttrKind::kPlaceholder && kind != CallKind::kNone) {
+    for (const FuncView& function : attr.value.Functions()) add(function.name);
+    if (attr.value.kind() == AttrKind::kPlaceholder && kind != CallKind::kNone) {
       described.is_vague = described.is_vague || attr.name == "f" || MakesParts(kind);
     }
   }

@@ -15,7 +15,7 @@
 #include "graph/edit/live_uses.h"
 #include "graph/ir/consumers.h"
 #include "graph/ir/graph.h"
-#include "graph/ir/type_attrs.h"
+#include "graph/ir/infer_attrs.h"
 #include "graph/shapes/inference.h"
 #include "graph/shapes/shape_map.h"
 

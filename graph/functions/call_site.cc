@@ -9,19 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
-#include "graph/functions/missing_function.h"
 #include "graph/ir/op_class.h"
 
 namespace sluice {
 namespace {
 
 bool HoldsFunctions(const AttrSpec& spec) { return ElementType(spec.type) == AttrType::kFunc; }
-
-Callee MakeCallee(absl::string_view attr, const FuncView& function) {
-  Callee callee{attr, function.name, {}};
-  for (const auto& bound : function.attrs) callee.attrs.push_back(NamedAttr{bound.first, bound.second});
-  return callee;
-}
 
 // Adds attr and node to what went wrong with a callee.
 absl::Status AtCallee(const Graph& graph, NodeId id, const Callee& callee, const absl::Status& status) {
@@ -147,9 +140,7 @@ absl::StatusOr<std::vector<Callee>> CallFinder::Callees(NodeId id) {
       SLUICE_ASSIGN_OR_RETURN(FuncView function, value.AsFunc());
       functions.push_back(std::move(function));
     }
-    for (const FuncView& function : functions) {
-      callees.push_back(MakeCallee(spec.name, function));
-    }
+    for (const FuncView& function : functions) callees.push_back({spec.name, function.name, function.attrs});
   }
   return callees;
 }
@@ -176,6 +167,13 @@ absl::StatusOr<std::vector<BoundFunction>> BindCallees(const Graph& graph, NodeI
     bound.push_back(*std::move(function));
   }
   return bound;
+}
+
+absl::Status InBody(const absl::Status& status) {
+  std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value() || info->code != ErrorCode::kFunctionUnknown) return status;
+  info->code = ErrorCode::kFunctionMissing;
+  return MakeError(*info);
 }
 
 }  // namespace sluice

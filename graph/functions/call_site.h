@@ -64,6 +64,10 @@ class CallFinder {
 absl::StatusOr<std::vector<BoundFunction>> BindCallees(const Graph& graph, NodeId id, CallFinder& finder,
                                                        const FunctionLibrary& library);
 
+// `status` of BindCallees for a node in the body of a function, where TensorFlow looks for functions only in a run:
+// kFunctionMissing (NOT_FOUND) instead of kFunctionUnknown.
+absl::Status InBody(const absl::Status& status);
+
 }  // namespace sluice
 
 #endif  // SLUICE_GRAPH_FUNCTIONS_CALL_SITE_H_

@@ -11,7 +11,6 @@
 #include "graph/functions/attr_binding.h"
 #include "graph/functions/call_site.h"
 #include "graph/functions/instantiate.h"
-#include "graph/functions/missing_function.h"
 #include "graph/functions/recursion_check.h"
 #include "graph/ir/control_flow_check.h"
 #include "graph/ir/registered_gradients.h"

@@ -15,7 +15,6 @@
 #include "graph/functions/call_site.h"
 #include "graph/functions/function_body.h"
 #include "graph/functions/lower_control_flow.h"
-#include "graph/functions/missing_function.h"
 #include "graph/ir/made_nodes.h"
 #include "graph/ir/op_class.h"
 
@@ -31,20 +30,9 @@ bool HasBool(const Graph& graph, NodeId id, absl::string_view attr, bool wanted)
 }
 
 // Whether values after such a node may be dead or belong to a loop.
-bool MakesLiveness(OpClass op_class) {
-  switch (op_class) {
-    case OpClass::kSwitch:
-    case OpClass::kSwitchN:
-    case OpClass::kEnter:
-    case OpClass::kRecv:
-    case OpClass::kHostRecv:
-    case OpClass::kIf:
-    case OpClass::kCase:
-    case OpClass::kWhile:
-      return true;
-    default:
-      return false;
-  }
+bool MakesLiveness(OpClass c) {
+  return IsGate(c) || c == OpClass::kEnter || c == OpClass::kRecv || c == OpClass::kHostRecv ||
+         (IsFunctionCaller(c) && c != OpClass::kCall);
 }
 
 // Whether in `graph`, or in what its calls may expand to, it matters where a node without inputs stands.

@@ -44,30 +44,14 @@ class CallGraph {
 
   void AddReferences(const NodeDefView& node, std::vector<Reference>* references) const {
     Add(node.op, node, references);
-    std::vector<AttrView> open;
-    for (const NamedAttr& attr : node.attrs) {
-      if (!absl::StartsWith(attr.name, "_")) open.push_back(attr.value);
+    // The last attr first, which decides which cycle is found first.
+    for (auto attr = node.attrs.rbegin(); attr != node.attrs.rend(); ++attr) {
+      if (absl::StartsWith(attr->name, "_")) continue;
+      attr->value.ForEachFunction([&](absl::string_view name) {
+        Add(name, node, references);
+        if (node.op == "SymbolicGradient") Add(library_.FindGradient(name), node, references);
+      });
     }
-    while (!open.empty()) {
-      const AttrView value = open.back();
-      open.pop_back();
-      for (const FuncView& function : FunctionsOf(value)) {
-        Add(function.name, node, references);
-        if (node.op == "SymbolicGradient") Add(library_.FindGradient(function.name), node, references);
-        for (const auto& attr : function.attrs) open.push_back(attr.second);
-      }
-    }
-  }
-
-  static std::vector<FuncView> FunctionsOf(AttrView value) {
-    if (value.kind() == AttrKind::kFunc) {
-      absl::StatusOr<FuncView> function = value.AsFunc();
-      if (function.ok()) return {*std::move(function)};
-    } else if (value.kind() == AttrKind::kList) {
-      absl::StatusOr<std::vector<FuncView>> functions = value.AsFuncList();
-      if (functions.ok()) return *std::move(functions);
-    }
-    return {};
   }
 
   const FunctionLibrary& library_;

@@ -12,9 +12,7 @@ ShapeBodies::ShapeBodies(const Graph& graph, const LoadLimits& limits)
     : graph_(graph), nodes_left_(limits.max_expanded_nodes) {}
 
 const Graph* ShapeBodies::Find(const Graph& /*caller*/, const FuncView& function) {
-  std::vector<NamedAttr> given;
-  for (const auto& [name, value] : function.attrs) given.push_back({name, value});
-  const absl::StatusOr<BoundFunction> bound = BindFunction(graph_.library(), function.name, given);
+  const absl::StatusOr<BoundFunction> bound = BindFunction(graph_.library(), function.name, function.attrs);
   if (!bound.ok()) return nullptr;
   const auto [it, is_new] = bodies_.try_emplace(Canonicalize(bound->name(), bound->attrs));
   if (!is_new) return it->second.get();

@@ -104,9 +104,7 @@ std::vector<bool> BodyArguments::OfCallees(const Graph& caller, NodeId id, CallF
   std::vector<bool> any(num_args, !callees.ok());
   if (!callees.ok()) return any;
   for (const Callee& callee : *callees) {
-    FuncView function{callee.name, {}};
-    for (const NamedAttr& attr : callee.attrs) function.attrs.emplace_back(attr.name, attr.value);
-    const Graph* const body = depth_ < max_depth_ ? bodies_.Find(caller, function) : nullptr;
+    const Graph* const body = depth_ < max_depth_ ? bodies_.Find(caller, {callee.name, callee.attrs}) : nullptr;
     // If the body is missing, all arguments.
     const std::vector<bool> args = body != nullptr ? OfBody(*body) : std::vector<bool>(num_args, true);
     for (size_t i = 0; i < std::min(args.size(), num_args); ++i) any[i] = any[i] || args[i];

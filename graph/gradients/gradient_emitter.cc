@@ -10,7 +10,6 @@
 #include "graph/base/error.h"
 #include "graph/ir/infer_attrs.h"
 #include "graph/ir/op_class.h"
-#include "graph/ir/type_attrs.h"
 #include "graph/value/float16.h"
 #include "graph/value/tensor.h"
 

@@ -90,10 +90,8 @@ class Expander {
   }
 
   absl::StatusOr<FunctionGraph> ForwardOf(const FuncView& f) {
-    std::vector<NamedAttr> given;
-    for (const auto& [name, value] : f.attrs) given.push_back({name, value});
     if (graph_.library().Contains(f.name)) {
-      SLUICE_ASSIGN_OR_RETURN(const BoundFunction function, BindFunction(graph_.library(), f.name, given));
+      SLUICE_ASSIGN_OR_RETURN(const BoundFunction function, BindFunction(graph_.library(), f.name, f.attrs));
       InstantiateOptions options;
       options.prune = true;
       options.versions = graph_.versions();
@@ -105,7 +103,7 @@ class Expander {
           .Text(absl::StrCat("names '", PrintableName(f.name), "', which is neither a function nor an op"));
     }
     BoundAttrs attrs;
-    for (const NamedAttr& attr : given) {
+    for (const NamedAttr& attr : f.attrs) {
       attrs.emplace(std::string(attr.name), AttrValue::FromBytes(attr.value.bytes()));
     }
     return GraphOfOp(graph_, *op, attrs, options_.limits);

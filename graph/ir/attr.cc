@@ -85,11 +85,11 @@ float FloatOf(uint64_t bits) {
 }
 
 // Of attrs of one name the last stays, as in a protobuf map; the order of names stays too.
-void KeepLastOfEachName(std::vector<std::pair<absl::string_view, AttrView>>& attrs) {
+void KeepLastOfEachName(std::vector<NamedAttr>& attrs) {
   HashMap<absl::string_view, size_t> places;
   size_t kept = 0;
-  for (const auto& attr : attrs) {
-    const auto [place, is_new] = places.try_emplace(attr.first, kept);
+  for (const NamedAttr& attr : attrs) {
+    const auto [place, is_new] = places.try_emplace(attr.name, kept);
     if (is_new) ++kept;
     attrs[place->second] = attr;
   }
@@ -109,7 +109,7 @@ absl::StatusOr<FuncView> ParseFunc(absl::string_view bytes) {
       if (entry.tag() == WireTag(2, WireType::kBytes)) value = entry.bytes();
     }
     SLUICE_RETURN_IF_ERROR(entry.status());
-    func.attrs.emplace_back(key, AttrView(value));
+    func.attrs.push_back({key, AttrView(value)});
   }
   SLUICE_RETURN_IF_ERROR(reader.status());
   KeepLastOfEachName(func.attrs);
@@ -330,6 +330,30 @@ absl::StatusOr<std::vector<FuncView>> AttrView::AsFuncList() const {
     result.push_back(std::move(func));
   }
   return result;
+}
+
+std::vector<FuncView> AttrView::Functions() const {
+  std::vector<FuncView> functions;
+  if (kind() == AttrKind::kFunc) {
+    absl::StatusOr<FuncView> one = AsFunc();
+    if (one.ok()) functions.push_back(*std::move(one));
+  } else if (kind() == AttrKind::kList) {
+    absl::StatusOr<std::vector<FuncView>> several = AsFuncList();
+    if (several.ok()) functions = *std::move(several);
+  }
+  return functions;
+}
+
+void AttrView::ForEachFunction(absl::FunctionRef<void(absl::string_view name)> visit) const {
+  std::vector<AttrView> open = {*this};
+  while (!open.empty()) {
+    const AttrView value = open.back();
+    open.pop_back();
+    for (const FuncView& function : value.Functions()) {
+      visit(function.name);
+      for (const NamedAttr& attr : function.attrs) open.push_back(attr.value);
+    }
+  }
 }
 
 AttrValue::AttrValue(int value) : AttrValue(static_cast<int64_t>(value)) {}

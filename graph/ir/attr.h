@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -40,13 +41,7 @@ enum class AttrKind : uint8_t {
 // "int", "list", "none", ... for messages.
 absl::string_view AttrKindName(AttrKind kind);
 
-class AttrView;
-
-// A function named by an attr, with the attrs bound for it. Views into the attr's bytes.
-struct FuncView {
-  absl::string_view name;
-  std::vector<std::pair<absl::string_view, AttrView>> attrs;
-};
+struct FuncView;
 
 // A read-only view of one encoded AttrValue. Copy freely; the bytes must outlive it.
 // All readers return INVALID_ARGUMENT (kAttrKind; the caller adds node and attr) when the value is of another kind.
@@ -79,6 +74,10 @@ class AttrView {
   absl::StatusOr<std::vector<PartialShape>> AsShapeList() const;
   absl::StatusOr<std::vector<absl::string_view>> AsTensorBytesList() const;
   absl::StatusOr<std::vector<FuncView>> AsFuncList() const;
+  // The functions that it names: a func, or a list of them. None for other kinds, and for what cannot be read.
+  std::vector<FuncView> Functions() const;
+  // Calls `visit` for each of them, and for those that attrs bound for them name, at any depth. Not recursive.
+  void ForEachFunction(absl::FunctionRef<void(absl::string_view name)> visit) const;
 
   // Whether messages nest at most `limit` deep (functions in attrs in functions, tensors in variants). Not recursive.
   bool NestsWithin(int limit) const;
@@ -96,6 +95,12 @@ class AttrView {
 struct NamedAttr {
   absl::string_view name;
   AttrView value;
+};
+
+// A function named by an attr, with the attrs bound for it. Views into the attr's bytes.
+struct FuncView {
+  absl::string_view name;
+  std::vector<NamedAttr> attrs;
 };
 
 // An attr value that owns its bytes; made from C++ values. For builders and rewrites.

@@ -36,8 +36,8 @@ std::string FuncText(const absl::StatusOr<FuncView>& func, int depth) {
   if (func->attrs.empty()) return text;
   if (depth >= kMaxShownDepth) return text + "[...]";
   std::vector<std::string> attrs;
-  for (const auto& attr : func->attrs) {
-    attrs.push_back(absl::StrCat(PrintableName(attr.first), "=", AttrText(attr.second, depth + 1)));
+  for (const NamedAttr& attr : func->attrs) {
+    attrs.push_back(absl::StrCat(PrintableName(attr.name), "=", AttrText(attr.value, depth + 1)));
   }
   std::sort(attrs.begin(), attrs.end());
   return absl::StrCat(text, "[", absl::StrJoin(attrs, ", "), "]");
@@ -113,11 +113,11 @@ bool TensorsEqual(absl::string_view a, absl::string_view b) {
 bool FuncsEqual(const absl::StatusOr<FuncView>& a, const absl::StatusOr<FuncView>& b) {
   if (!a.ok() || !b.ok() || a->name != b->name || a->attrs.size() != b->attrs.size()) return false;
   auto left = a->attrs, right = b->attrs;
-  const auto by_name = [](const auto& x, const auto& y) { return x.first < y.first; };
+  const auto by_name = [](const NamedAttr& x, const NamedAttr& y) { return x.name < y.name; };
   std::sort(left.begin(), left.end(), by_name);
   std::sort(right.begin(), right.end(), by_name);
   for (size_t i = 0; i < left.size(); ++i) {
-    if (left[i].first != right[i].first || !AttrView::Equal(left[i].second, right[i].second)) return false;
+    if (left[i].name != right[i].name || !AttrView::Equal(left[i].value, right[i].value)) return false;
   }
   return true;
 }

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/infer_attrs.h"
 #include "graph/ir/topo_order.h"
-#include "graph/ir/type_attrs.h"
 
 namespace sluice {
 GraphBuilder::GraphBuilder(std::shared_ptr<const OpRegistry> ops) : graph_(std::move(ops)) {

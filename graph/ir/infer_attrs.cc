@@ -8,20 +8,18 @@
 namespace sluice {
 namespace {
 
-using Attrs = std::vector<std::pair<std::string, AttrValue>>;
-
-const AttrValue* FindIn(const Attrs& attrs, absl::string_view name) {
+const AttrValue* FindIn(const AttrList& attrs, absl::string_view name) {
   const auto found = std::find_if(attrs.begin(), attrs.end(), [&](const auto& attr) { return attr.first == name; });
   return found == attrs.end() ? nullptr : &found->second;
 }
 
 // Gives `name` a value unless it has one.
-void SetIfAbsent(Attrs* attrs, const std::string& name, AttrValue value) {
+void SetIfAbsent(AttrList* attrs, const std::string& name, AttrValue value) {
   if (FindIn(*attrs, name) == nullptr) attrs->emplace_back(name, std::move(value));
 }
 
 // The inputs that the list `arg` stands for: as its attr says, or all that the other arguments leave.
-absl::StatusOr<size_t> CountOf(const ArgSpec& arg, const OpSchema& schema, size_t num_inputs, const Attrs& attrs) {
+absl::StatusOr<size_t> CountOf(const ArgSpec& arg, const OpSchema& schema, size_t num_inputs, const AttrList& attrs) {
   const bool has_types = arg.number_attr.empty();
   const std::string& attr = has_types ? arg.type_list_attr : arg.number_attr;
   if (const AttrValue* const given = FindIn(attrs, attr)) {
@@ -41,7 +39,7 @@ absl::StatusOr<size_t> CountOf(const ArgSpec& arg, const OpSchema& schema, size_
 
 }  // namespace
 
-absl::Status InferAttrs(const OpSchema& schema, absl::Span<const DType> inputs, Attrs* attrs) {
+absl::Status InferAttrs(const OpSchema& schema, absl::Span<const DType> inputs, AttrList* attrs) {
   const auto type_of = [&](size_t i) { return i < inputs.size() ? inputs[i] : DType::kInvalid; };
   size_t at = 0;
   for (const ArgSpec& arg : schema.inputs) {
@@ -61,6 +59,19 @@ absl::Status InferAttrs(const OpSchema& schema, absl::Span<const DType> inputs, 
     at += count;
   }
   return absl::OkStatus();
+}
+
+absl::Status InferTypeAttrs(const Graph& graph, const OpSchema& schema, absl::Span<const Output> inputs,
+                            AttrList* attrs) {
+  std::vector<DType> types;
+  for (const Output& input : inputs) {
+    const std::vector<DType>* const outputs =
+        graph.Contains(input.node) ? &graph.signature(input.node).outputs : nullptr;
+    const size_t index = static_cast<size_t>(input.index);
+    const bool is_known = outputs != nullptr && index < outputs->size();
+    types.push_back(is_known ? BaseType((*outputs)[index]) : DType::kInvalid);
+  }
+  return InferAttrs(schema, types, attrs);
 }
 
 }  // namespace sluice

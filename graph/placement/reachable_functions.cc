@@ -24,19 +24,7 @@ class FunctionWalk {
 
   // Visits all functions that `attr` names, at any depth.
   void VisitAttr(AttrView attr) {
-    std::vector<AttrView> open = {attr};
-    while (!open.empty()) {
-      const AttrView view = open.back();
-      open.pop_back();
-      if (view.kind() == AttrKind::kFunc) {
-        const absl::StatusOr<FuncView> function = view.AsFunc();
-        if (function.ok()) VisitFunc(*function, &open);
-      } else if (view.kind() == AttrKind::kList) {
-        const absl::StatusOr<std::vector<FuncView>> functions = view.AsFuncList();
-        if (!functions.ok()) continue;
-        for (const FuncView& function : *functions) VisitFunc(function, &open);
-      }
-    }
+    attr.ForEachFunction([this](absl::string_view name) { Visit(name); });
   }
 
   // Visits all functions that the nodes of `graph` need.
@@ -83,11 +71,6 @@ class FunctionWalk {
       Visit(library_.FindGradient(name));
     }
   }
-  void VisitFunc(const FuncView& function, std::vector<AttrView>* open) {
-    Visit(function.name);
-    for (const auto& attr : function.attrs) open->push_back(attr.second);
-  }
-
   const FunctionLibrary& library_;
   HashSet<const OpSchema*> ops_;
   HashSet<std::string> seen_;

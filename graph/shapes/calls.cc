@@ -54,10 +54,7 @@ std::vector<FuncView> CalledFunctions(const InferenceContext& c, CallKind kind) 
     if (!c.graph().library().Contains(c.op())) {
       AppendFunction(c, "f", &functions);
     } else {
-      FuncView direct;
-      direct.name = c.op();
-      for (const NamedAttr& attr : c.graph().attrs(c.node())) direct.attrs.emplace_back(attr.name, attr.value);
-      functions.push_back(std::move(direct));
+      functions.push_back({c.op(), c.graph().attrs(c.node())});
     }
   }
   return functions;

@@ -37,7 +37,7 @@ TEST(SubstitutePlaceholdersTest, NestedFunctionsAreReachedAtAnyDepth) {
   for (int i = 0; i < 30; ++i) {
     ASSERT_OK_AND_ASSIGN(const FuncView function, at.AsFunc());
     ASSERT_EQ(function.attrs.size(), 2u);
-    at = function.attrs[0].second;
+    at = function.attrs[0].value;
   }
   EXPECT_EQ(*at.AsType(), DType::kFloat);
 }

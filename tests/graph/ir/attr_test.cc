@@ -52,7 +52,7 @@ TEST(AttrTest, FunctionsCarryTheirAttrs) {
   ASSERT_OK_AND_ASSIGN(const FuncView view, func.view().AsFunc());
   EXPECT_EQ(view.name, "f");
   ASSERT_EQ(view.attrs.size(), 2u);
-  EXPECT_EQ(*view.attrs[1].second.AsInt(), 3);
+  EXPECT_EQ(*view.attrs[1].value.AsInt(), 3);
   EXPECT_EQ(func.view().ToString(), "f[N=3, T=float32]");
 }
 

@@ -173,8 +173,8 @@ TEST(MessageFormTest, OfRepeatedAttrsOfAFunctionTheLastStays) {
   const MessageBytes func = FuncAttr("f", {{"a", IntAttr(1)}, {"b", IntAttr(2)}, {"a", IntAttr(3)}});
   ASSERT_OK_AND_ASSIGN(const FuncView view, AttrView(func.str()).AsFunc());
   ASSERT_EQ(view.attrs.size(), 2u);
-  EXPECT_EQ(*view.attrs[0].second.AsInt(), 3);
-  EXPECT_EQ(*view.attrs[1].second.AsInt(), 2);
+  EXPECT_EQ(*view.attrs[0].value.AsInt(), 3);
+  EXPECT_EQ(*view.attrs[1].value.AsInt(), 2);
 }
 
 TEST(MessageFormTest, Utf8IsWhatProtobufTakes) {
