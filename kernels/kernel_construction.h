@@ -68,7 +68,7 @@ class KernelConstruction {
 
   // --- Functions -------------------------------------------------------------------------------------------------
   // Returns the function that the attr names, which the kernel may call as long as it lives: see Note [Functions of
-  // kernels] in function_runner.h. kFacilityMissing without a FunctionRunner.
+  // kernels] in function_finder.h. kFacilityMissing without a FunctionFinder.
   absl::StatusOr<std::shared_ptr<const CallableFunction>> Function(absl::string_view attr) const;
   // The same for functions whose names the kernel has from elsewhere.
   absl::StatusOr<std::shared_ptr<const CallableFunction>> FindFunction(const FunctionAttr& function) const;
