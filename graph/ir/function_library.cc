@@ -10,6 +10,7 @@
 #include "graph/base/error.h"
 #include "graph/base/hash_table.h"
 #include "graph/base/status_macros.h"
+#include "graph/ir/name_table.h"
 #include "graph/ir/registered_gradients.h"
 #include "graph/wire/wire_reader.h"
 

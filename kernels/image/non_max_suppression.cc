@@ -14,6 +14,7 @@
 #include "graph/base/error.h"
 #include "graph/base/status_macros.h"
 #include "graph/value/float16.h"
+#include "kernels/array/index_values.h"
 #include "kernels/image/box_suppressor.h"
 #include "kernels/image/boxes.h"
 #include "kernels/image/families.h"
