@@ -7,7 +7,6 @@
 #include "executor/cancellation_link.h"
 #include "executor/plan/node_error.h"
 #include "executor/serial/stack_registers.h"
-#include "executor/trace/node_observer.h"
 #include "graph/base/as_status.h"
 #include "graph/base/check.h"
 #include "graph/base/status_macros.h"
@@ -180,11 +179,10 @@ absl::Status WaitingRun::TransferDead(const SerialInstruction& instruction) {
 
 // Its inputs are as they may be, and are not looked at.
 absl::Status WaitingRun::SendDead(const SerialInstruction& instruction) {
-  const NodeId id(instruction.io.id);
   KernelContext context(args_, Tables());
   PrepareCall(context, instruction.io);
   context.SetInputDead(true);
-  return KernelCall{plan_.program.graph(), id, args_.observer}.Compute(*instruction.kernel, context);
+  return CallOf(instruction).Compute(*instruction.kernel, context);
 }
 
 // Some steps begin with a great many calls.

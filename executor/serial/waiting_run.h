@@ -72,7 +72,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   void Start(const SerialInstruction& instruction, bool is_dead);
   void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
   void SetBegun(const SerialInstruction& instruction);
-  // The asynchronous call of a kStart, as errors and the observer see it.
+  // The call of the kernel of `instruction`, as errors and the observer see it.
   KernelCall CallOf(const SerialInstruction& instruction) const;
   // Gives up the inputs that `instruction` is the last to read.
   void ClearLastUses(const SerialInstruction& instruction);

@@ -350,7 +350,8 @@ Expr GradientEmitter::Zeros(const Expr& value, DType of_variable) {
 
 NodeId GradientEmitter::AddGate(const Output& value, const Output& predicate, int32_t num_ports) {
   if (!ok()) return NodeId();
-  if (BaseType(graph_.output_type(predicate.node, predicate.index)) == DType::kBool) {
+  // A loop without a LoopCond has no predicate: AddNode says so.
+  if (!predicate.is_set() || BaseType(graph_.output_type(predicate.node, predicate.index)) == DType::kBool) {
     return AddNode("Switch", {value, predicate});
   }
   return AddNode("_SwitchN", {value, predicate}, {{"num_outs", AttrValue(num_ports)}});

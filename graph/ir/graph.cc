@@ -111,14 +111,13 @@ bool Graph::IsGoodEdge(const Output& source, DType want) const {
 }
 
 absl::Status Graph::CheckEdgeType(NodeId id, int32_t i, Output source, DType want) const {
-  if (!source.is_set()) return absl::OkStatus();
+  if (IsGoodEdge(source, want)) return absl::OkStatus();
   if (!Contains(source.node) || source.is_control() || source.index >= num_outputs(source.node)) {
     return Locate(id, Error(ErrorCode::kInputSlot)
                           .Input(i, Contains(source.node) ? OutputName(source) : "")
                           .Text("names an output that is not in the graph"));
   }
   const DType have = output_type(source.node, source.index);
-  if (have == want || (IsRef(have) && BaseType(have) == want)) return absl::OkStatus();
   const bool needs_ref = IsRef(want) && have == BaseType(want);
   return Locate(id, Error(needs_ref ? ErrorCode::kInputRef : ErrorCode::kInputType)
                         .Input(i, OutputName(source))

@@ -34,7 +34,9 @@ bool IsTrainable(DType type) {
   return type == DType::kFloat || type == DType::kDouble || type == DType::kHalf || type == DType::kBFloat16;
 }
 
-bool Has(const std::vector<NodeId>& ids, NodeId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool IsNumber(DType type) { return IsTrainable(type) || type == DType::kInt32 || type == DType::kInt64; }
+
+bool Has(absl::Span<const NodeId> ids, NodeId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
 Expr ValueOf(TrainNodes& nodes, const Trained& one) { return nodes.Value(one.gradient.value); }
 
@@ -258,7 +260,7 @@ absl::Status CheckRate(const Graph& graph, const Output& rate, const LoadLimits&
   if (!rate.is_set()) return absl::OkStatus();
   SLUICE_RETURN_IF_ERROR(CheckOutput(graph, rate, "learning rate"));
   const DType type = BaseType(graph.output_type(rate.node, rate.index));
-  if (!IsTrainable(type) && type != DType::kInt32 && type != DType::kInt64) {
+  if (!IsNumber(type)) {
     return graph.Locate(
         rate.node,
         Error(ErrorCode::kInputType).Text("cannot be a learning rate, which must be a number").Found(DTypeName(type)));
@@ -276,15 +278,13 @@ absl::Status CheckRate(const Graph& graph, const Output& rate, const LoadLimits&
 absl::Status CheckGlobalStep(const Graph& graph, NodeId id, absl::Span<const NodeId> trained) {
   if (!id.valid()) return absl::OkStatus();
   SLUICE_ASSIGN_OR_RETURN(const VariableNode count, VariableNode::Find(graph, id));
-  const DType type = count.dtype();
-  const bool is_number = IsTrainable(type) || type == DType::kInt32 || type == DType::kInt64;
   const bool is_scalar = !count.shape().has_rank() || count.shape().rank() == 0;
-  const bool is_trained = std::find(trained.begin(), trained.end(), id) != trained.end();
-  if (is_number && is_scalar && !is_trained) return absl::OkStatus();
+  const bool is_trained = Has(trained, id);
+  if (IsNumber(count.dtype()) && is_scalar && !is_trained) return absl::OkStatus();
   return graph.Locate(id, Error(ErrorCode::kInputType)
                               .Text("is to count the steps of a training")
                               .Found(is_trained ? "one of the variables to be trained"
-                                                : absl::StrCat(DTypeName(type), " ", count.shape().ToString()))
+                                                : absl::StrCat(DTypeName(count.dtype()), " ", count.shape().ToString()))
                               .Expected("a scalar number of its own"));
 }
 

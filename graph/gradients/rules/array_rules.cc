@@ -11,14 +11,6 @@
 namespace sluice {
 namespace {
 
-// The same op with the other operands moves the elements back.
-absl::Status SameOp(GradientContext& c) {
-  Exprs inputs = c.Inputs(0, c.num_inputs());
-  inputs[0] = c.dy();
-  c.SetInput(0, AddOp(c.op(), inputs, c.CopyAttrs({"seq_dim", "batch_dim"})));
-  return absl::OkStatus();
-}
-
 absl::Status CheckNumerics(GradientContext& c) {
   const std::string message = absl::StrCat("Found in the gradient. ", c.String("message"));
   c.SetInput(0, AddOp(c.op(), {c.dy()}, {{"message", AttrValue(message)}}));
@@ -101,10 +93,11 @@ absl::Status MirrorPadGrad(GradientContext& c) {
 absl::Status Undo(GradientContext& c, absl::string_view inverse) {
   Exprs inputs = c.Inputs(0, c.num_inputs());
   inputs[0] = c.dy();
-  c.SetInput(0, AddOp(inverse, inputs, c.CopyAttrs({"block_size", "data_format"})));
+  c.SetInput(0, AddOp(inverse, inputs, c.CopyAttrs({"seq_dim", "batch_dim", "block_size", "data_format"})));
   return absl::OkStatus();
 }
 
+absl::Status SameOp(GradientContext& c) { return Undo(c, c.op()); }
 absl::Status BatchToSpace(GradientContext& c) { return Undo(c, "SpaceToBatch"); }
 absl::Status BatchToSpaceND(GradientContext& c) { return Undo(c, "SpaceToBatchND"); }
 absl::Status SpaceToBatch(GradientContext& c) { return Undo(c, "BatchToSpace"); }

@@ -1,5 +1,5 @@
 // Gradients of variants that hold tensors: optionals and maps. The gradient of a container is a container with the
-// gradients of its contents. Also here: tensor arrays before version 3, whose gradients TensorFlow refuses.
+// gradients of its contents.
 
 #include <vector>
 
