@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/gradients/added_gradients.h"
 #include "graph/ir/attr.h"
 #include "graph/ir/op_registry.h"
 #include "kernels/plugin/load_plugin.h"
@@ -222,12 +223,18 @@ class OpsCommand : public Command {
     return plugin != nullptr ? plugin->Title() : "";
   }
 
+  // Plug-ins add gradients beside those that the traits tell of.
+  std::string GradientOf(const OpSchema& op) const {
+    const bool is_added = FindAddedGradient(&plugins_.ops(), op.name) != nullptr;
+    return GradientText(is_added ? OpTraits::Gradient::kFunction : op.traits.gradient);
+  }
+
   std::string TextOf(const OpSchema& op, OpSupport support, const std::vector<KernelFact>& facts) const {
     std::vector<std::string> runs = TextsOf(facts, &KernelText);
     if (runs.empty()) runs = {SupportText(support)};
     std::string text = Rows("inputs", TextsOf(op.inputs, &ArgText)) + Rows("outputs", TextsOf(op.outputs, &ArgText)) +
                        Rows("attrs", TextsOf(op.attrs, &AttrSpecText)) + Rows("runs", runs) +
-                       Rows("gradient", {GradientText(op.traits.gradient)});
+                       Rows("gradient", {GradientOf(op)});
     if (const std::vector<std::string> traits = TraitTexts(op); !traits.empty()) text += Rows("traits", traits);
     if (const std::string origin = OriginOf(op); !origin.empty()) text += Rows("from", {origin});
     if (op.deprecated_at > 0) {
@@ -252,7 +259,7 @@ class OpsCommand : public Command {
                                        {"outputs", TextsOf(op.outputs, &ArgText)},
                                        {"attrs", TextsOf(op.attrs, &AttrSpecText)},
                                        {"kernels", kernels},
-                                       {"gradient", GradientText(op.traits.gradient)},
+                                       {"gradient", GradientOf(op)},
                                        {"traits", TraitTexts(op)}};
     if (const std::string origin = OriginOf(op); !origin.empty()) document["from"] = origin;
     return document;

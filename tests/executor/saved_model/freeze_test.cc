@@ -63,7 +63,7 @@ LoadedGraph ModelWith(bool is_ref, Build build) {
 
 // What the frozen graph answers for `fetch` in a session of its own.
 absl::StatusOr<Tensor> RunFrozen(const FrozenGraph& frozen, const std::string& fetch, NamedTensors feeds = {}) {
-  for (const NodeId id : frozen.graph.Nodes()) EXPECT_FALSE(IsVariableOp(frozen.graph.op_name(id)));
+  for (const NodeId id : frozen.graph.Nodes()) EXPECT_FALSE(frozen.graph.op(id).traits.makes_variable);
   const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(SessionOptions(), frozen.graph);
   if (!session.ok()) return session.status();
   absl::StatusOr<std::vector<Tensor>> answers = (*session)->Run(feeds, {fetch}, {});

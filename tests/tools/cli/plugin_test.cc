@@ -76,7 +76,7 @@ TEST_F(PluginTest, OpsSaysWhereAnOpAndAKernelAreFrom) {
   const RunResult text = RunSluice(
       {"ops", "Swish", "Neg", "--plugin", kSwish, "--plugin", "tests/kernels/plugin/libkernel_of_known_op.so"});
   EXPECT_EQ(text.status, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("from     plug-in 'swish' (tools/examples/libplugin_op.so)"));
+  EXPECT_THAT(text.out, HasSubstr("gradient  yes\n  from      plug-in 'swish' (tools/examples/libplugin_op.so)"));
   EXPECT_THAT(text.out, HasSubstr("from plug-in 'refused' (tests/kernels/plugin/libkernel_of_known_op.so)"));
   const RunResult json = RunSluice({"ops", "Swish", "--json", "--plugin", kSwish});
   const nlohmann::json document = nlohmann::json::parse(json.out, nullptr, false);
