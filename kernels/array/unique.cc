@@ -144,7 +144,9 @@ absl::Status UniqueRows(KernelContext& context, int axis) {
   SLUICE_ASSIGN_OR_RETURN(Tensor * output, context.AllocateOutput(0, result));
   DispatchMoved(input.dtype(), [&](auto type) {
     using T = typename decltype(type)::Type;
-    for (int64_t slab = 0; slab < outer; ++slab) {
+    // Without elements there may be any number of slabs.
+    const int64_t slabs = output->num_elements() > 0 ? outer : 0;
+    for (int64_t slab = 0; slab < slabs; ++slab) {
       for (int64_t group = 0; group < groups; ++group) {
         const int64_t from = (slab * rows + grouping.first_row()[static_cast<size_t>(group)]) * inner;
         std::copy_n(Elements<T>(input) + from, inner, Elements<T>(*output) + (slab * groups + group) * inner);
