@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// The call whose asynchronous kernel this thread is in; null when its callback has gone there uncalled.
+// The call whose ComputeAsync runs on this thread; null once its callback was destroyed there uncalled.
 thread_local const NodeCall* starting_call = nullptr;
 
 absl::Status Dropped() noexcept {
@@ -23,7 +23,7 @@ void LogLateFailure(const absl::Status& failed) noexcept {
   try {
     SLUICE_LOG(ERROR) << "an asynchronous kernel has kept or called its callback and thrown: " << failed;
   } catch (...) {
-    // There is no memory for a line in the log.
+    // No memory for a line in the log.
   }
 }
 
@@ -34,7 +34,7 @@ struct CallUnderWay {
   void End(const absl::Status& status) noexcept { owner->EndAsync(*call, status); }
   void WasDropped() noexcept {
     if (call != starting_call) return End(Dropped());
-    starting_call = nullptr;  // StartAsyncCall sees it, and may know more: perhaps an exception passes through here.
+    starting_call = nullptr;  // StartAsyncCall reports the error: if the kernel has thrown, the exception.
   }
   static void EndAgain(const absl::Status& status) {
     SLUICE_LOG(ERROR) << "an asynchronous kernel has called its callback twice, the second time with: " << status;
@@ -44,7 +44,7 @@ struct CallUnderWay {
   NodeCall* call = nullptr;
 };
 
-// So that no run waits for a kernel that has lost its callback.
+// Also ends the call when the kernel drops its callback, so that the run does not wait for ever.
 using AsyncEnd = OnceCallback<CallUnderWay, &CallUnderWay::End, &CallUnderWay::WasDropped, &CallUnderWay::EndAgain>;
 
 }  // namespace

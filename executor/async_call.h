@@ -7,20 +7,22 @@
 
 namespace sluice {
 
-// A run that has asynchronous calls under way: it hears of their ends.
+// A run with asynchronous calls; is notified when they end.
 class AsyncCallOwner {
  public:
-  // `call` has ended with `status`, on any thread, perhaps before its StartAsyncCall returns.
+  // Called when `call` has ended with `status`: on any thread, possibly before StartAsyncCall returns.
   virtual void EndAsync(NodeCall& call, const absl::Status& status) noexcept = 0;
 
  protected:
   ~AsyncCallOwner() = default;
 };
 
-// Calls `kernel` with `call->context`, which is ready for it. The call ends once, whatever the kernel does with its
-// callback: when it is called, or with kOutputMissing when it goes uncalled; a second call is logged.
-// True: the call has ended, or will, by owner->EndAsync. Nothing of the run may be touched then, which may be over.
-// False: it has not, and will not; `*failed` says why, without the node's name, and the caller ends it.
+// Calls `kernel` with `call->context`, which has been prepared. The call ends exactly once, whatever the kernel does
+// with its callback: when the callback is called, or with kOutputMissing when it is destroyed uncalled; a second call
+// is only logged.
+// Returns true if owner->EndAsync has been or will be called; the run may be over, so nothing of it may be touched
+// then. Returns false if it will never be called; `*failed` is the error, without the node's name, and the caller ends
+// the call.
 bool StartAsyncCall(AsyncCallOwner* owner, NodeCall* call, const AsyncKernel& kernel, absl::Status* failed) noexcept;
 
 }  // namespace sluice

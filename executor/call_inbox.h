@@ -11,11 +11,11 @@ namespace sluice {
 // One atomic word: free, held, or held with a list of calls. Thread-safe.
 class CallInbox {
  public:
-  // Held at first, by the thread that makes it.
+  // Initially held by the thread that makes it.
   CallInbox() = default;
 
-  // Hands an ended call over. True: the baton was free and is the caller's now, with `call` in the inbox. False:
-  // its holder will see the call; the run may be over and gone before this returns.
+  // Adds a call that has ended. Returns true if the baton was free: the caller now holds it, with `call` in the inbox.
+  // Returns false if another thread holds it and will see the call; the run may be destroyed before this returns.
   bool Push(NodeCall* call) {
     NodeCall* head = head_.load(std::memory_order_relaxed);
     for (;;) {
@@ -41,7 +41,8 @@ class CallInbox {
   }
   // REQUIRES: the baton.
   bool empty() const { return head_.load(std::memory_order_relaxed) == nullptr; }
-  // Gives the baton back. False when a call has come: then it is still the caller's. REQUIRES: the baton.
+  // Gives the baton back. Returns false if a call has arrived: the caller then still holds the baton. REQUIRES: the
+  // baton.
   bool Release() {
     NodeCall* head = nullptr;
     // Release: the next holder sees what this one wrote.

@@ -8,20 +8,21 @@
 
 namespace sluice {
 
-// Removes a callback as CancellationManager::DeregisterCallback does. Where that has to wait for a cancellation that is
-// under way on another thread, this thread sleeps: first it gives away the runs that it has deferred, which a callback
-// may wait for (Note [Deferred runs] in thread_runs.h).
+// As CancellationManager::DeregisterCallback, for threads that may be in a run. If a cancellation is under way on
+// another thread, the call sleeps until that is done; before it sleeps, it hands this thread's deferred runs to other
+// threads, because a cancellation callback may wait for them (Note [Deferred runs] in thread_runs.h).
 inline void DeregisterInRun(CancellationManager& manager, CancellationToken token) noexcept {
   if (manager.TryDeregisterCallback(token)) return;
   if (!manager.IsCancelled()) ThreadRuns::Current().HandToAnyThread(DeferredRun::To::kRunner);
   manager.DeregisterCallback(token);
 }
 
-// While it lives, `to` is cancelled when `from` is: at once, if that has happened. Both outlive it. One thread's.
+// While it lives, cancels `to` when `from` is cancelled; at once if it already is. Both must outlive it. Not
+// thread-safe.
 class CancellationLink {
  public:
   CancellationLink(CancellationManager& from, CancellationManager& to) : from_(from), token_(from.NewToken()) {
-    // A callback may destroy this: it touches nothing of it.
+    // Captures no member: a cancellation callback may destroy this object.
     is_registered_ = from.RegisterCallback(token_, [&from, &to] { to.StartCancelWithStatus(from.status()); });
     if (!is_registered_) to.StartCancelWithStatus(from.status());
   }
@@ -37,8 +38,9 @@ class CancellationLink {
   bool is_registered_ = false;
 };
 
-// A manager that is cancelled when its parent is, for what threads in runs make and end: a CancellationManager with a
-// parent would sleep at its end with deferred runs in hand. One thread's; manager() is thread-safe.
+// A manager that is cancelled when its parent is, to be created and destroyed by threads in runs. (The destructor of a
+// CancellationManager with a parent could sleep while the thread holds deferred runs.) Not thread-safe, but manager()
+// is.
 class ChildManager {
  public:
   // `parent` may be null; else it outlives this.
@@ -53,7 +55,7 @@ class ChildManager {
 
  private:
   CancellationManager manager_;
-  std::optional<CancellationLink> link_;  // Ends before what it cancels.
+  std::optional<CancellationLink> link_;  // Destroyed before manager_, which it cancels.
 };
 
 }  // namespace sluice

@@ -7,7 +7,7 @@ namespace sluice {
 
 // Which driver runs a graph.
 enum class Driver : uint8_t {
-  kAuto,    // A serial program where the graph allows one and nothing would be won by threads; else dataflow.
+  kAuto,    // A serial program if the graph has one and threads would not make it faster; else dataflow.
   kSerial,  // Serial programs only, with segments for graphs that wait: kCannotRun for other graphs.
   kDataflow,
 };

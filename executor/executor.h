@@ -20,8 +20,8 @@ using Runner = absl::AnyInvocable<void(absl::AnyInvocable<void()>) const>;
 //   cancelled, or a service thread: for a run without threads whose deadline has passed, or whose thread was about to
 //   wait for something else, or has a caller that waits for something else. Never the one thread that watches the
 //   deadlines of the process, unless the system gives no other.
-// - A thread in Run works for that run and the other parts of its step, and for no others: what it sets free goes to
-//   the others' threads, or to a service thread. So it comes back at its deadline, and the host may hold a lock that
+// - A thread in Run works for that run and the other parts of its step, and for no others: the runs of others that it makes ready
+//   go to their threads, or to a service thread. So it comes back at its deadline, and the host may hold a lock that
 //   the `done` of others takes. Service threads are few, whatever waits: Note [Service threads].
 // - `done` is not called from inside a kernel of any run, with one exception: where a kernel itself calls RunAsync, the
 //   run that it starts may be over before that call returns. It may start runs (chains of them do not grow the stack),
@@ -92,9 +92,9 @@ class Executor {
   virtual bool RunsAtOnce(const Args& /*args*/) const { return false; }
 };
 
-// Before a thread waits for a run that others may have to continue, in a `done`, say: what it has set free or begun,
-// and would itself continue later, goes to other threads, service threads where there is nothing else. Right before the
-// wait; costs nothing where there is nothing to give away.
+// Before a thread waits for a run that others may have to continue, in a `done`, say: the runs that it has made
+// ready or begun, and would itself continue later, go to other threads, or to service threads where there are none.
+// Call it right before the wait; it costs nothing where there is no such run.
 void BeforeWaiting() noexcept;
 
 // What a run answers whose executor has destroyed its `done` uncalled.

@@ -12,16 +12,15 @@
 
 namespace sluice {
 
-// Joins the executors of one step: each of `count` runs gets a Done from Get(), and when the last of them was called,
-// the barrier's own `done` is, with the first error that was a cause rather than a consequence (CANCELLED, ABORTED
-// and errors marked as derived are the latter), else the first error, else OK. A Done that goes uncalled counts as one
-// called with kRunCancelled. The first error aborts the rendezvous at once, so that no executor waits for one that has
-// stopped.
+// Joins the executors of one step: each of `count` runs gets a Done from Get(); after the last call, the barrier calls
+// its own `done` with the first error that is a cause, else the first error that is a consequence (CANCELLED, ABORTED
+// and errors marked as derived), else OK. A Done that is destroyed uncalled counts as called with kRunCancelled. The
+// first error aborts the rendezvous at once, so that no executor waits for one that has stopped.
 //
 //   ExecutorBarrier& barrier = ExecutorBarrier::Create(2, rendezvous, std::move(done));
 //   for (Executor* executor : executors) executor->RunAsync(args, barrier.Get());
 //
-// Owns itself, and is gone before `done` is called. Thread-safe.
+// Owns itself; destroyed before `done` is called. Thread-safe.
 class ExecutorBarrier {
  public:
   // `rendezvous` may be null; it must live until `done` was called. REQUIRES: count > 0.

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// A HandToThreads under way on this thread. Runs may hand off others inside of it.
+// A call of HandToThreads on this thread. Calls nest: a task that runs at once may hand off another run.
 struct InFlightHandOff {
   const Counted* run;
   InFlightHandOff* outer;

@@ -9,14 +9,16 @@
 
 namespace sluice {
 
-// Hands `task`, a OnceCallback that continues `run`, to `runner`, or to `threads` where that is null. OK: they have
-// taken it, and the run may be over. An error: they have destroyed it before this returned, perhaps by an exception,
-// and the caller ends the run. The caller holds a reference to `run` meanwhile.
+// Hands `task`, a OnceCallback that continues `run`, to `runner`, or to `threads` if `runner` is null. Returns OK when
+// the task was accepted; the run may then be over already. Returns an error when the task was destroyed before this
+// call returned, for example because the host threw; the caller must then end the run. REQUIRES: the caller holds a
+// reference to `run` during the call.
 absl::Status HandToThreads(const Counted& run, const Runner* runner, TaskRunner* threads,
                            absl::AnyInvocable<void()> task) noexcept;
 
-// For a task of `run` that is destroyed uncalled. OK where that happens inside of HandToThreads, which returns the
-// error. Else that error, and the run is to end on this thread.
+// Called when a task of `run` is destroyed without having been called. Inside HandToThreads returns OK, because
+// HandToThreads reports the error itself; otherwise returns the error, with which the caller ends the run on this
+// thread.
 absl::Status TaskWasDropped(const Counted& run) noexcept;
 
 }  // namespace sluice

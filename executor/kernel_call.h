@@ -8,7 +8,7 @@
 //   status = KernelCall(graph, node, observer).Compute(kernel, context);
 //   CheckOutputs(context.tables(), io, ...);
 //
-// Then the caller gives up the inputs, in its own way.
+// The caller then releases the inputs; how depends on the driver.
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@
 
 namespace sluice {
 
-// Points `context` to `io`, and empties the outputs.
+// Makes `context` refer to the node's operands `io` and marks its outputs empty.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PrepareCall(KernelContext& context, const NodeIo& io) {
   context.SetNode(io);
   const Operand* const outputs = io.operands + io.num_inputs;
@@ -33,8 +33,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PrepareCall(KernelContext& context, con
   for (const Operand* output = outputs; output != end; ++output) context.tables().at(*output).MarkEmpty();
 }
 
-// Looks at the outputs that a kernel has left: `take(i, output)` gets values of the declared dtype. Others are shown to
-// `is_right(i, output)`, which says whether the call may go on. False: it may not.
+// Visits the outputs after the kernel has run: passes values of the declared dtype to `take(i, output)`, and any other
+// output to `is_right(i, output)`, which returns whether it is acceptable. Returns false at the first that is not.
 template <typename Take, typename IsRight>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool CheckOutputs(EntryTables& tables, const NodeIo& io, const Take& take,
                                                       const IsRight& is_right) {
@@ -51,7 +51,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool CheckOutputs(EntryTables& tables, const
   return true;
 }
 
-// The same without a `take`, and with the error of an output that is wrong: `check(i, output)` returns it, or OK.
+// As above, but ignores values of the declared dtype, and returns the first error of `check(i, output)` for the others.
 template <typename Check>
 inline absl::Status CheckOutputs(EntryTables& tables, const NodeIo& io, const Check& check) {
   absl::Status status;
@@ -64,11 +64,12 @@ inline absl::Status CheckOutputs(EntryTables& tables, const NodeIo& io, const Ch
   return status;
 }
 
-// A call of the kernel of `node`, as errors and the observer (may be null) see it. Borrows everything.
+// One kernel call of `node`: reports it to `observer` (may be null) and adds the node's name to its errors. Borrows
+// everything.
 struct KernelCall {
-  // Tells the observer that the call begins, at the time returned.
+  // Reports the start of the call to the observer and returns the start time.
   int64_t Begin() const { return NodeObserver::Begin(observer, node); }
-  // Calls `kernel`. An exception of it passes through.
+  // Calls `kernel`. Exceptions of the kernel propagate to the caller.
   ABSL_ATTRIBUTE_ALWAYS_INLINE absl::Status Compute(const Kernel& kernel, KernelContext& context) const {
     const int64_t start_ns = Begin();
     absl::Status status = kernel.Compute(context);
@@ -76,12 +77,12 @@ struct KernelCall {
     NodeObserver::End(observer, node, start_ns, context);
     return status;
   }
-  // `status` with the node's name; the observer hears that the call which began at `start_ns` has failed.
+  // Reports to the observer that the call which began at `start_ns` has failed; returns `status` with the node's name.
   absl::Status Failed(int64_t start_ns, const absl::Status& status) const {
     NodeObserver::Fail(observer, node, start_ns);
     return AtNode(graph, node, status);
   }
-  // The same for a call that ends outside of any run: without the name where the observer throws.
+  // As Failed, for a call that ends outside any run: if the observer throws, returns `status` without the node's name.
   absl::Status FailedAsync(int64_t start_ns, const absl::Status& status) const noexcept {
     try {
       return Failed(start_ns, status);
@@ -89,8 +90,8 @@ struct KernelCall {
       return status;
     }
   }
-  // The outcome of an asynchronous call that its kernel has ended with `status`; where that is OK, `check` looks at the
-  // outputs.
+  // Returns the outcome of an asynchronous call that its kernel ended with `status`. If that is OK, `check` validates
+  // the outputs.
   template <typename Check>
   absl::Status EndAsync(const NodeCall& call, const absl::Status& status, const Check& check) const noexcept {
     if (!status.ok()) return FailedAsync(call.start_ns, status);

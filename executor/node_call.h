@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// What a call of a kernel needs beside the values in their slots: copies of the values of variables, and a list of
-// operands of its own where the plan's does not fit. Reused from call to call; one thread's at a time.
+// What a kernel call needs besides the values in their slots: copies of variables' values, and its own list of operands
+// if the plan's cannot be used. Reused by later calls; one thread at a time.
 struct CallSpace {
   explicit CallSpace(uint32_t num_scratch) : scratch(num_scratch + 1), empty(num_scratch) {}
 
@@ -27,7 +27,7 @@ struct CallSpace {
 struct NodeCall {
   explicit NodeCall(const RunContext& run) : context(run, EntryTables()) {}
 
-  NodeCall* next = nullptr;  // In whatever list it is.
+  NodeCall* next = nullptr;  // In the list that holds it, if any.
   KernelContext context;
   // The outcome.
   absl::Status status;

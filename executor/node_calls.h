@@ -17,14 +17,14 @@ namespace sluice {
 // run. Not thread-safe: the baton holder's (Note [Baton] in scheduler.h).
 class NodeCalls {
  public:
-  // An idle call of a run. Valid as long as this.
+  // Returns an idle call for `run`. Valid as long as this.
   ItemCall* Take(const RunContext& run, uint32_t num_scratch) {
     if (free_ == nullptr) return Make(run, num_scratch);
     ItemCall* const call = std::exchange(free_, static_cast<ItemCall*>(free_->next));
     call->context = KernelContext(run, EntryTables());
     return call;
   }
-  // REQUIRES: Take gave it, and its kernel is done.
+  // Takes a call back. REQUIRES: returned by Take, and its kernel is done.
   void Put(ItemCall* call) {
     call->status = absl::OkStatus();
     call->next = std::exchange(free_, call);

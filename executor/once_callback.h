@@ -13,11 +13,11 @@
 
 namespace sluice {
 
-// A callback that reaches its owner exactly once: by `kCalled` when it is called, or by `kDropped` when it is destroyed
-// uncalled, so that nothing waits for it for ever. Later calls do nothing, or reach `kCalledAgain`, which gets their
-// arguments alone. The owner is a pointer of any kind; the functions are its members, or take it as their first
-// argument. `kDropped` throws nothing. Used by one thread at a time. AnyInvocable holds it without an allocation where
-// the owner is one or two pointers.
+// A callback that notifies its owner exactly once: through `kCalled` when it is called, or through `kDropped` when it
+// is destroyed without having been called, so that nobody waits for it for ever. Later calls do nothing, or go to
+// `kCalledAgain`, which gets their arguments but not the owner. Owner is any pointer type; the functions are members of
+// the object, or take the pointer as their first argument. `kDropped` must not throw. To be used by one thread at a
+// time. An AnyInvocable stores it without an allocation if Owner is no larger than two pointers.
 //
 //   using Part = OnceCallback<Barrier*, &Barrier::OneIsDone, &Barrier::OneWasDropped>;
 template <typename Owner, auto kCalled, auto kDropped, auto kCalledAgain = nullptr>
@@ -40,10 +40,10 @@ class OnceCallback {
   }
 
  private:
-  Owner owner_;  // Null: moved or called.
+  Owner owner_;  // Null once moved from or called.
 };
 
-// What became of something whose callback was dropped.
+// Returns the error of an operation whose callback was dropped: `code` with `text`.
 inline absl::Status DroppedError(const char* text, ErrorCode code = ErrorCode::kRunCancelled) noexcept {
   return AsStatus([&]() -> absl::Status { return Error(code).Text(text); });
 }

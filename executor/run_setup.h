@@ -15,11 +15,11 @@
 
 namespace sluice {
 
-// The Args of one run, completed by its executor: with its device, with the threads that they come to, and with a
-// manager that the run may cancel. Lives as long as the run. One thread's.
+// The Args of one run, completed by its executor with its device, its threads and a manager that the run may cancel.
+// Lives as long as the run. Not thread-safe.
 class RunSetup {
  public:
-  // `device` may be null. `own` is the manager of a run whose starter keeps it; null: this makes one where it is
+  // `device` may be null. `own`: a manager kept by the caller, for the run to cancel; if null, makes one when it is
   // needed.
   RunSetup(const Executor::Args& args, Device* device, CancellationManager* own = nullptr) : args_(args) {
     AddDevice(device, &args_);
@@ -32,8 +32,9 @@ class RunSetup {
 
   const Executor::Args& args() const { return args_; }
 
-  // For Run: its thread cancels what it finds too late while it waits, when others may have ended the run and freed all
-  // that is its own. So the manager that such a run gets is Run's. `kept` outlives the run.
+  // For Run. Its thread cancels the run when the deadline passes during its wait; by then other threads may have ended
+  // the run and freed everything that belongs to it. So the manager of such a run lives in `kept`, in the frame of Run,
+  // which outlives the run.
   static CancellationManager* KeepManager(const Executor::Args& args, std::optional<ChildManager>* kept) {
     return args.cancel_on_error ? nullptr : &kept->emplace(args.cancellation).manager();
   }
@@ -43,8 +44,8 @@ class RunSetup {
     args->resources = device != nullptr ? &device->resources() : nullptr;
     if (args->allocator == nullptr && device != nullptr) args->allocator = &device->allocator();
   }
-  // A host that names a runner only has its nodes, and the work inside kernels, run by it, through `adapter`; a run
-  // that must stay on one thread has no task runner.
+  // If the host gives a runner and no task runner, makes `adapter`, so that the runner also runs nodes and the work
+  // inside kernels. Removes the task runner of a run that must stay on one thread.
   static void AddThreads(Executor::Args* args, std::unique_ptr<RunnerAdapter>* adapter) {
     if (args->run_all_kernels_inline) {
       args->task_runner = nullptr;
@@ -66,8 +67,8 @@ class RunSetup {
   Executor::Args args_;
 };
 
-// A run that got `args` has failed with `error` outside of an ExecutorState: what they say is aborted and cancelled.
-// Returns what the run answers: `error`; if that only says that the run was cancelled, the reason for the cancellation.
+// Ends a run that failed with `error` outside of an ExecutorState: aborts and cancels what `args` name. Returns the
+// status to report: `error`, or the cause of the cancellation if `error` says only that the run was cancelled.
 absl::Status FailRun(const Executor::Args& args, const absl::Status& error) noexcept;
 
 }  // namespace sluice

@@ -12,15 +12,15 @@
 
 namespace sluice {
 
-// How a run is going: the first error, which stops everything else. Thread-safe.
+// Keeps the first error of a run and stops the rest of the run with it. Thread-safe.
 class RunStatus {
  public:
   // Both may be null.
   RunStatus(Rendezvous* rendezvous, CancellationManager* cancellation, absl::Time deadline)
       : rendezvous_(rendezvous), cancellation_(cancellation), deadline_(deadline) {}
 
-  // Keeps `error` when it is the first; then aborts the rendezvous and cancels with it, so that nothing waits in vain.
-  // A CANCELLED that only says that the run was cancelled gives way to the cause of the cancellation.
+  // Keeps `error` if it is the first; then aborts the rendezvous and cancels the manager with it, so that all waits
+  // end. A CANCELLED that only says that the run was cancelled gives way to the cause of the cancellation.
   // REQUIRES: !error.ok().
   void Record(const absl::Status& error) noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -33,7 +33,7 @@ class RunStatus {
   }
   bool has_deadline() const { return deadline_ != absl::InfiniteFuture(); }
   absl::Time deadline() const { return deadline_; }
-  // Records kDeadline when it has passed. Costs a look at the clock where there is a deadline.
+  // Records kDeadline if the deadline has passed. Reads the clock only if there is a deadline.
   void CheckDeadline() noexcept;
 
   // The first error, or OK.

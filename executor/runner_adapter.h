@@ -8,9 +8,9 @@
 
 namespace sluice {
 
-// A host's own scheduler, known by one closure, as a TaskRunner. Work inside kernels is offered to the host, too; the
-// calling thread does whatever the host has not begun, so a host that is slow, or runs closures one after the other,
-// costs speed and nothing else. Borrows `runner`, which must outlive it and be callable from any thread. Thread-safe.
+// Makes a TaskRunner of a host's Runner. Offers the host the work inside kernels, too; the calling thread does whatever
+// the host has not begun, so a host that is slow, or runs closures one after the other, costs only time. Borrows
+// `runner`, which must outlive it and be callable from any thread. Thread-safe.
 class RunnerAdapter final : public TaskRunner {
  public:
   // `num_threads`: how many closures the host runs at once, the caller of ParallelFor included; at least 1.

@@ -92,7 +92,7 @@ bool Scheduler::Work(bool has_baton, Turn* turn) noexcept {
     if (call == nullptr) return false;
     bool is_last = false;
     if (turn != nullptr) {
-      // Now, while the call keeps the run from ending: afterwards its task runner may be gone.
+      // Must happen before the call ends, which keeps the run alive: afterwards the task runner may be gone.
       turn->left_ns -= std::max<int64_t>(call->cost_ns, kMinCallNs);
       is_last = turn->left_ns <= 0 && task_runner_->HasWaitingTasks() && ScheduleHelper();
     }
@@ -143,7 +143,7 @@ bool Scheduler::WaitForWork(bool* has_baton) noexcept {
       }
     }
     has_timed_out = true;
-    // Runs that become ready in it are continued after it: Note [Deferred runs] says by which thread.
+    // Runs that it makes ready continue afterwards, on the thread that Note [Deferred runs] names.
     const ThreadRuns::Scope scope;
     status_.CheckDeadline();
   }
@@ -214,7 +214,7 @@ void Scheduler::ContinueHere() noexcept {
   if (runs.MayContinue(*this)) {
     Work(true, nullptr);
   } else {
-    const ThreadRuns::Scope scope;  // At its end, if it is the outermost, others get the run.
+    const ThreadRuns::Scope scope;  // If this is the outermost scope, its end gives the run to other threads.
     Ref();
     runs.PushLocal(this);
   }
@@ -262,7 +262,7 @@ bool Scheduler::ScheduleHelper() noexcept {
     task_runner_->Schedule(Task(CountedPtr<Scheduler>::Share(this)));
     return true;
   } catch (...) {
-    return false;  // The task has gone, and the helper with it: others do the work.
+    return false;  // The task was destroyed, so there is no helper; other threads do the work.
   }
 }
 
@@ -276,7 +276,7 @@ bool Scheduler::IsTurnOver() const {
 }
 
 void Scheduler::Help() noexcept {
-  // A host that runs closures at once has put this inside of the run's own work: it must not put itself there again.
+  // A host that runs closures immediately has nested this call in the run's own work: do not nest it a second time.
   Turn turn;
   Turn* const mine = ThreadRuns::Current().depth() == 0 ? &turn : nullptr;
   for (;;) {

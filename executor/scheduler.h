@@ -18,9 +18,9 @@
 // (in Run, or in RunAsync) serves its own run as long as there is something to do.
 
 // Note [Exceptions]
-// Nothing that is thrown passes through here. A Client turns exceptions of kernels and of its own into the status of
-// the run. Where handing work to a TaskRunner or a Runner throws, the work stays on this thread, and the run ends with
-// the error. Queues hold their calls by links: what must not fail cannot.
+// No exception propagates through the scheduler. A Client turns exceptions of kernels, and its own, into the status of
+// the run. If a TaskRunner or a Runner throws when it is given work, the work stays on this thread, and the run ends
+// with the error. Queues are linked lists through their calls, so that queuing cannot fail.
 
 #include <atomic>
 #include <cstddef>
@@ -39,31 +39,32 @@
 
 namespace sluice {
 
-// The threads of one run: which of them holds the baton, what is queued, which help, which waits. See Note [Baton].
-// Counted: every thread that works on the run holds it; it outlives the run's end until the last helper has left (one
-// of the shared things of STYLE.md rule 17: the run state held by callbacks). Thread-safe.
+// Coordinates the threads of one run: who holds the baton, which calls are queued, which threads help, which one waits.
+// See Note [Baton]. Counted: every thread that works on the run holds a reference, so it lives on after the run until
+// the last helper has left (one of the shared things of STYLE.md rule 17: the run state held by callbacks).
+// Thread-safe.
 class Scheduler final : public Counted, public DeferredRun {
  public:
-  // How a stretch of work with the baton ended.
+  // Why RunWithBaton returned.
   enum class Progress : uint8_t {
     kOver,     // The run is over; the baton is kept.
     kWaiting,  // The baton was given back, and the client may be gone.
-    kTurnOver  // There is more to do, but IsTurnOver(); the baton is kept.
+    kTurnOver  // Work remains, but IsTurnOver(); the baton is kept.
   };
   // The run's ExecutorState. Throws nothing.
   class Client {
    public:
     virtual ~Client() = default;
-    // With the baton: does all there is to do.
+    // Works until one of the above. Called with the baton held.
     virtual Progress RunWithBaton() noexcept = 0;
-    // Without the baton: runs a queued call. False: the call will end by itself.
+    // Runs a queued call. Called without the baton. Returns false if the call is asynchronous and will end by itself.
     virtual bool RunCall(NodeCall& call) noexcept = 0;
-    // After RunWithBaton returned kOver: hands back what the run holds, and calls `done`. This is gone then.
+    // Called after RunWithBaton has returned kOver: releases what the run holds and calls `done`. Destroys the client.
     virtual void Finish() noexcept = 0;
   };
 
-  // `client` finishes before it goes. `args.task_runner` gives helpers (may be null: none), `args.runner` threads to
-  // begin on. Neither is touched after Finish has begun.
+  // `client` must stay alive until its Finish. Helpers come from `args.task_runner` (null: no helpers), the thread to
+  // begin on from `args.runner`. Neither is used once Finish has begun.
   Scheduler(Client* client, const Executor::Args& args);
 
   // Whether other threads may take part in running nodes.
@@ -71,29 +72,30 @@ class Scheduler final : public Counted, public DeferredRun {
   CallInbox& inbox() { return inbox_; }
   RunStatus& status() { return status_; }
 
-  // Begins the run, and continues it on this thread as long as there is something to do (or on the runner's). Where
-  // this thread is in many runs, one inside the other, the run is deferred: see Note [Deferred runs].
+  // Begins the run and works on it, on this thread or the runner's, while there is something to do. If this thread is
+  // already nested too deeply in other runs, the run is deferred: see Note [Deferred runs].
   void Start() noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Begins the run and returns when it is over; works meanwhile. When the deadline passes, that is recorded, which
-  // stops everything, and the end is waited for all the same.
+  // Begins the run, works on it, and returns when it is over. When the deadline passes, records that, which stops the
+  // run, but still waits for its end.
   void RunToEnd() noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Queues a call for any thread. The holder calls WakeHelpers some time after.
+  // Queues a call for any thread. The baton holder must call WakeHelpers afterwards.
   void Queue(NodeCall* call) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Gets help for the queued calls where that pays. `is_busy`: the caller has other things to do. REQUIRES: the baton.
+  // Wakes helpers for the queued calls if their cost justifies it. `is_busy`: the caller has other work itself.
+  // REQUIRES: the baton.
   void WakeHelpers(bool is_busy) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // An asynchronous call has ended, on any thread: continues the run there, or has its waiting thread do so, or defers
-  // it.
+  // Reports, on any thread, that an asynchronous call has ended. Continues the run on this thread, hands it to the
+  // thread in RunToEnd, or defers it.
   void CallEnded(NodeCall* call) noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
   // Counts `ns` of work towards the turn of the thread that holds the baton. REQUIRES: the baton.
   void SpendTurn(int64_t ns) {
     if (holders_turn_ != nullptr) holders_turn_->left_ns -= ns;
   }
-  // Whether the holder is to return kTurnOver, since others wait for its thread. REQUIRES: the baton.
+  // Whether RunWithBaton should return kTurnOver because other tasks wait for this thread. REQUIRES: the baton.
   bool IsTurnOver() const;
 
-  // Work that is left to a thread of a pool before others get it. See Note [Turns].
+  // How much work a pool thread does for one run before others get the thread. See Note [Turns].
   static constexpr int64_t kTurnNs = 200'000;
 
  private:
@@ -105,32 +107,33 @@ class Scheduler final : public Counted, public DeferredRun {
   void RunTask() noexcept override;
   bool HandOver(To to) noexcept override;
 
-  // All threads may be in kernels when the deadline comes, which have to be told to stop.
+  // Sets the timer that stops kernels at the deadline: all threads may be inside kernels then.
   void StartTimer() noexcept;
-  // Works until there is nothing more to do here, or `turn` (may be null: none) is over. True: it was, and the rest has
-  // been scheduled.
+  // Works until this thread has nothing left to do, or `turn` (may be null: unlimited) is over. Returns true if the
+  // turn ended and the rest was scheduled.
   bool Work(bool has_baton, Turn* turn) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Gives the baton to a thread of the run's, or continues here if none takes it. `kIsStart`: nothing has run yet.
+  // Hands the baton to one of the run's threads, or continues on this one if none takes it. `kIsStart`: nothing has run
+  // yet.
   template <bool kIsStart>
   void HandBaton() noexcept;
   // Runs on the thread that received the baton from HandBaton.
   template <bool kIsStart>
   void TakeBaton() noexcept;
-  // With the baton: its task was dropped instead of called.
+  // Called with the baton when the task that carried it was destroyed instead of called.
   void WasDropped() noexcept;
-  // Ends the run with `dropped`, the outcome of a hand-off, if that is an error: the baton has stayed here.
+  // If the hand-off failed with the error `dropped`, ends the run with it: this thread still has the baton.
   void EndHandOff(const absl::Status& dropped) noexcept;
-  // Continues with the baton on this thread, now or when it has left the runs that it is in.
+  // Continues with the baton on this thread, at once, or after the runs that the thread is in.
   void ContinueHere() noexcept;
   void Help() noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // False: the threads do not take one. REQUIRES: the run cannot end meanwhile.
+  // Returns false if the task runner refuses. REQUIRES: the run cannot end during the call.
   bool ScheduleHelper() noexcept;
   void HelperLeaves() noexcept ABSL_LOCKS_EXCLUDED(mu_);
   NodeCall* TakeCall() noexcept ABSL_LOCKS_EXCLUDED(mu_);
   void End() noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Waits for the end, a call or the baton. Returns false at the end.
+  // Waits for a queued call, the baton or the end of the run; returns false at the end.
   bool WaitForWork(bool* has_baton) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Whether to hand the baton to the thread in RunToEnd, which sleeps.
+  // Hands the baton to the thread in RunToEnd if it sleeps; returns whether it did.
   bool OfferBaton() noexcept ABSL_LOCKS_EXCLUDED(mu_);
 
   // Immutable after construction.
@@ -150,8 +153,8 @@ class Scheduler final : public Counted, public DeferredRun {
   IntrusiveQueue<NodeCall, &NodeCall::next> queue_ ABSL_GUARDED_BY(mu_);
   int64_t queued_ns_ ABSL_GUARDED_BY(mu_) = 0;
   int num_helpers_ ABSL_GUARDED_BY(mu_) = 0;
-  CondVar* waiter_ ABSL_GUARDED_BY(mu_) = nullptr;  // What the thread in RunToEnd sleeps on; null: it does not sleep.
-  bool is_offered_ ABSL_GUARDED_BY(mu_) = false;    // It gets the baton.
+  CondVar* waiter_ ABSL_GUARDED_BY(mu_) = nullptr;  // What the thread in RunToEnd sleeps on; null while it is awake.
+  bool is_offered_ ABSL_GUARDED_BY(mu_) = false;    // The baton is waiting for it.
   bool is_over_ ABSL_GUARDED_BY(mu_) = false;
 };
 

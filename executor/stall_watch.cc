@@ -13,14 +13,14 @@
 namespace sluice {
 namespace {
 
-// So many nodes and keys are named, the others counted.
+// Reports name at most this many nodes and keys, and count the rest.
 constexpr size_t kMaxNamed = 8;
 
 void AppendMore(size_t all, std::string* text) {
   if (all > kMaxNamed) absl::StrAppend(text, " and ", all - kMaxNamed, " more");
 }
 
-// "edge 'x' from A to B", with the iteration where there is one.
+// Returns "'x' from A to B" for the edge x, followed by the iteration for a key inside a loop.
 std::string DescribeKey(const RendezvousKey& key, const EdgeTable& edges) {
   const std::string text = edges.ToWire(key);
   const absl::StatusOr<WireKey> parts = ParseWireKey(text);
@@ -79,7 +79,7 @@ void StallWatch::OnFailure(NodeId node, int64_t start_ns) {
   EndCall(node, start_ns);
 }
 
-// Calls end too when a run that hangs is given up: the report stays until a kernel begins.
+// Calls also end when a hung run is abandoned, so only the start of a kernel clears the report.
 void StallWatch::EndCall(NodeId node, int64_t start_ns) {
   MutexLock lock(&mu_);
   const auto call = calls_.find({start_ns, node});
@@ -100,7 +100,7 @@ void StallWatch::Resume() {
     Moved();
   }
   if (!is_timed_) LookIn(patience_);
-  ++num_waiting_;  // What can throw came first.
+  ++num_waiting_;  // After everything that can throw.
 }
 
 void StallWatch::Pause() {
@@ -115,14 +115,14 @@ void StallWatch::LookIn(absl::Duration time) {
   const absl::Time at = absl::Now() + time;
   timer_ = DeadlineTimer::Global().Add(at, [this] { Look(); });
   time_ = at;
-  is_timed_ = true;  // Not before: what throws adds no look.
+  is_timed_ = true;  // Set last: if Add throws, no Look is scheduled.
 }
 
 void StallWatch::LookAgainIn(absl::Duration time) noexcept {
   try {
     LookIn(time);
   } catch (...) {
-    // There was no memory: the next kernel that begins or ends, or the next Resume, tries again.
+    // Out of memory: the next kernel that starts or ends, or the next Resume, tries again.
   }
 }
 
@@ -135,12 +135,12 @@ void StallWatch::Stop() {
     time = time_;
     timer = timer_;
   }
-  // Waits for a look under way, which sees that it is the last.
+  // Waits for a Look that is under way; it sees num_waiting_ == 0 and does not schedule another.
   DeadlineTimer::Global().Remove(time, timer);
   MutexLock lock(&mu_);
   if (timer_ != timer) return;
   is_timed_ = false;
-  if (num_waiting_ > 0) LookAgainIn(patience_);  // Somebody came meanwhile.
+  if (num_waiting_ > 0) LookAgainIn(patience_);  // Resume was called meanwhile.
 }
 
 std::string StallWatch::Report() {
@@ -148,7 +148,7 @@ std::string StallWatch::Report() {
   const int64_t now_ns = NowNs();
   const absl::Duration quiet = absl::Nanoseconds(now_ns - moved_ns_);
   if (num_waiting_ == 0 || quiet < patience_) return "";
-  patience_ = 2 * quiet;  // Also where there is no memory to say it.
+  patience_ = 2 * quiet;  // Before the text is made, which may throw.
   report_ = absl::StrCat("no progress for ", absl::FormatDuration(absl::Trunc(quiet, absl::Milliseconds(1))), ": ",
                          DescribeCalls(now_ns), DescribeKeys());
   return report_;
@@ -156,7 +156,7 @@ std::string StallWatch::Report() {
 
 void StallWatch::Look() noexcept {
   try {
-    // Without the lock, and before the next look: the thread that ends the watch waits for it.
+    // Logs without the lock, and before the next Look is scheduled, so that Stop waits until the line is written.
     const std::string report = Report();
     if (!report.empty()) SLUICE_LOG(WARNING) << "a run hangs: " << report;
   } catch (...) {

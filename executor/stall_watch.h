@@ -19,14 +19,14 @@ namespace sluice {
 
 // Watches one run and reports what it waits for: when no kernel has begun or ended for a while, a line in the log names
 // the nodes that run (with op, and since when) and the keys of the rendezvous at which one side waits for the other.
-// The line comes again after twice the time, and so on, until something moves.
+// If nothing changes, it reports again after twice the time, and so on.
 //
 //   StallWatch watch({absl::Seconds(10), graph, rendezvous.get()});
 //   args.observer = &watch;
 //   absl::Status status = watch.Explain(executor->Run(args));
 //
-// It is an observer: a run without it pays nothing; one with it pays a lock and the clock twice per kernel. It looks on
-// a service thread, as a call of DeadlineTimer. Lives longer than the run. Thread-safe.
+// An observer, so that a run without it costs nothing; with it, each kernel costs two lock acquisitions and two clock
+// reads. DeadlineTimer calls it on a service thread to check the run. Must outlive the run. Thread-safe.
 class StallWatch final : public NodeObserver {
  public:
   struct Options {
@@ -36,7 +36,7 @@ class StallWatch final : public NodeObserver {
     NodeObserver* next = nullptr;  // Receives all calls too.
   };
 
-  // Borrows what `options` names. Looks from now on, unless it `is_idle`: then from Resume on.
+  // Borrows what `options` points to. Watches from now on or, if `is_idle`, from the first Resume.
   explicit StallWatch(const Options& options, bool is_idle = false);
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
@@ -49,25 +49,25 @@ class StallWatch final : public NodeObserver {
       ABSL_LOCKS_EXCLUDED(mu_);
   void OnFailure(NodeId node, int64_t start_ns) override ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Looks while somebody waits for the run: between Resume and Pause, which nest. What Resume throws for want of memory
-  // leaves the watch as it was.
+  // Start and stop watching, while a caller waits for the run. Calls nest. If Resume throws bad_alloc, the watch is
+  // unchanged.
   void Resume() ABSL_LOCKS_EXCLUDED(mu_);
   void Pause() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // What the run answers: `status`, but kStalled with the last report where the deadline ended a run that hung, and
-  // there is memory to say so.
+  // Returns the status that the run should report: `status` itself, or, if the deadline ended a run that hung, kStalled
+  // with the last report. Without memory for that text, returns `status`.
   absl::Status Explain(const absl::Status& status) const noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // The last report on the run; empty if there was none, or if a kernel has begun since.
+  // Returns the last report; empty if there was none or a kernel has started since.
   std::string report() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // A kernel call under way: its node, and its start. The same twice: two calls.
+  // The kernel calls under way, by start time and node. A multiset: one node may have two calls with the same start.
   using Calls = std::multiset<std::pair<int64_t, NodeId>>;
 
   void Look() noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // The report on what the run waits for, if it is due; else "".
+  // Returns a report of what the run waits for, or "" if none is due yet.
   std::string Report() ABSL_LOCKS_EXCLUDED(mu_);
-  // Has Look called in `time`. The second keeps what is thrown to itself: a later call tries again.
+  // Schedules Look after `time`. LookAgainIn ignores exceptions: a later call tries again.
   void LookIn(absl::Duration time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LookAgainIn(absl::Duration time) noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
@@ -80,10 +80,10 @@ class StallWatch final : public NodeObserver {
   mutable Mutex mu_;
   Calls calls_ ABSL_GUARDED_BY(mu_);
   int64_t moved_ns_ ABSL_GUARDED_BY(mu_) = 0;     // When a kernel last began or ended.
-  absl::Duration patience_ ABSL_GUARDED_BY(mu_);  // How long from then to the next report.
+  absl::Duration patience_ ABSL_GUARDED_BY(mu_);  // From moved_ns_ to the next report.
   std::string report_ ABSL_GUARDED_BY(mu_);
-  int num_waiting_ ABSL_GUARDED_BY(mu_) = 0;    // Resume without Pause.
-  bool is_timed_ ABSL_GUARDED_BY(mu_) = false;  // A look will come, at time_.
+  int num_waiting_ ABSL_GUARDED_BY(mu_) = 0;    // Calls of Resume without their Pause.
+  bool is_timed_ ABSL_GUARDED_BY(mu_) = false;  // A Look is scheduled at time_.
   absl::Time time_ ABSL_GUARDED_BY(mu_);
   DeadlineTimer::Id timer_ ABSL_GUARDED_BY(mu_) = -1;
 };

@@ -33,7 +33,7 @@ uint32_t Activation::ActivateDead(const NodeItem& item, IterationState& to) {
   if (item.kind == NodeKind::kMerge) {
     to.counts.mark_started(item.counter);
   } else if (item.counter.is_set() || item.is(NodeItem::kTransfer)) {
-    has_leftovers_ = true;  // Not all that came need have been dead.
+    has_leftovers_ = true;  // Some of the arrivals may have been live.
   }
   return Activate(item, to, [](const EdgeInfo&) { return true; });
 }
@@ -73,7 +73,7 @@ uint32_t Activation::ActivateByEntry(const NodeItem& item, IterationState& to) {
 
 uint32_t Activation::ActivateBackEdges(const NodeItem& item, IterationState& to, Entry& value) {
   uint32_t activated = 0;
-  value.SetUses(view_.uses(item, 0));  // The Merges' operands know nothing of this entry.
+  value.SetUses(view_.uses(item, 0));  // The Merges' operands do not refer to this entry.
   for (const EdgeInfo& edge : view_.edges(item)) {
     const NodeItem& dst = view_.item(edge.dst);
     if (dst.kind != NodeKind::kMerge) {
@@ -87,7 +87,7 @@ uint32_t Activation::ActivateBackEdges(const NodeItem& item, IterationState& to,
   return activated;
 }
 
-// An edge of a node that is not a Merge has delivered.
+// Handles an arrival at a node that is not a Merge.
 uint32_t Activation::Arrive(const NodeItem& dst, IterationState& to, bool is_dead) {
   if (dst.counter.is_set()) {
     const PendingCounts::Arrival arrival = to.counts.Arrive(dst.counter, is_dead);
@@ -113,7 +113,7 @@ uint32_t Activation::ArriveDead(const NodeItem& item, const EdgeInfo& edge, cons
     default:
       break;
   }
-  // These look at the slots themselves, where a former iteration may have left something. A constant has no slot.
+  // These nodes read the slot itself, which may hold a value of an earlier iteration. A constant has no slot.
   const bool looks = dst.kind == NodeKind::kGradSum || dst.is(NodeItem::kTransfer);
   if (!edge.is_control() && looks && item.kind != NodeKind::kConst) {
     OutputEntry(item, static_cast<uint32_t>(edge.output), to).SetDead();
@@ -145,7 +145,7 @@ uint32_t Activation::ArriveDeadAtMerge(const NodeItem& dst, IterationState& to, 
   const PendingCounts::Handle counter = dst.counter;
   const uint32_t num_inputs = view_.extra(dst).num_counted_data;
   if (to.counts.is_started(counter)) return 0;
-  // A dead Enter means that the loop does not run at all: its back edge will not come.
+  // A dead Enter means that the loop does not run, so nothing will arrive on its back edge.
   do {
     to.counts.increment_dead(counter);
   } while (is_enter && to.counts.dead_count(counter) < num_inputs && to.counts.pending(counter) > 0);

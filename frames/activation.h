@@ -25,14 +25,14 @@ struct PropagationFault {
   uint32_t input = 0;
 };
 
-// The rules by which values and deadness travel inside one iteration; what both propagators share.
+// Implements the rules by which values and deadness travel inside one iteration, for both propagators.
 //
 // Note [Activation]
 //   - An ordinary node waits for all its edges; one dead arrival makes it dead. A ControlTrigger is never dead.
 //   - A Merge runs with its first live value, once its control inputs have come; it is dead when all its data inputs
 //     are, or at once when an Enter is.
 //   - A GradSum waits for all its edges and is dead when all its data inputs are.
-//   - Dead nodes do not run, but for transfers; their outputs are dead.
+//   - Dead nodes do not run, except transfers; their outputs are dead.
 // Not thread-safe: one thread propagates at a time.
 class Activation {
  public:
@@ -49,32 +49,32 @@ class Activation {
     has_leftovers_ = false;
   }
 
-  // Each of these tells the consumers of `item`, in iteration `to`, that it is done, and returns how many became ready.
-  // All its outputs are live:
+  // Each of the next four notifies the consumers of `item` in iteration `to` that it is done, and returns how many
+  // became ready. All its outputs are live:
   uint32_t ActivateLive(const NodeItem& item, IterationState& to) {
     if (ABSL_PREDICT_TRUE(item.is(NodeItem::kPlainEdges))) return ActivatePlain(item, to);
     return ActivateAllLive(item, to);
   }
   // All are dead:
   uint32_t ActivateDead(const NodeItem& item, IterationState& to);
-  // Each is what its slot says:
+  // Each output is live or dead as its slot says:
   uint32_t ActivateByEntry(const NodeItem& item, IterationState& to);
-  // One is live:
+  // Only output `port` is live:
   uint32_t ActivatePort(const NodeItem& item, IterationState& to, int32_t port);
   // `item` is a NextIteration of the iteration before `to`, whose value is in `value` and is taken out.
   uint32_t ActivateBackEdges(const NodeItem& item, IterationState& to, Entry& value);
 
-  // Keeps what is wrong at input `input` of `item`, if it is the first.
+  // Records the fault at input `input` of `item`, if it is the first.
   void Fault(PropagationFault::Kind kind, const NodeItem& item, uint32_t input);
 
-  // Carries out a live node of a kind that needs neither a kernel nor frames, and activates its consumers.
+  // Executes a live node of a kind that needs neither a kernel nor frames, and activates its consumers.
   uint32_t CarryOut(const NodeItem& item, IterationState& in);
 
-  // Where output (or input) `i` of a node that runs in `in` lies.
+  // The slot of output (or input) `i` of a node that runs in `in`.
   Entry& OutputEntry(const NodeItem& item, uint32_t i, IterationState& in) { return At(item.io.output(i), in); }
   Entry& InputEntry(const NodeItem& item, uint32_t i, IterationState& in) { return At(item.io.input(i), in); }
 
-  // Moves or copies input `i` of `item`, which lies in `from`, to `to`: the node has read it then.
+  // Moves or copies input `i` of `item`, which lies in `from`, to `to`, and counts it as read by the node.
   void Take(const NodeItem& item, uint32_t i, Entry& from, Entry& to) {
     if (ABSL_PREDICT_TRUE(item.io.input(i).is_last_use() && !from.is_ref())) return to.MoveFrom(from);
     TakeSharedOrReference(item, i, from, to);
@@ -88,7 +88,7 @@ class Activation {
       entry.SetUses(0);  // Inline values are not use-counted; clears the count that the slot's previous value left.
     }
   }
-  // `item`, in `in`, has read all its inputs: drops those that no other node will read.
+  // Releases the inputs of `item` in `in`, which has read them: drops those that no other node will read.
   void DropInputs(const NodeItem& item, IterationState& in) {
     for (uint32_t i = 0; i < item.io.num_inputs; ++i) DropInput(item, i, in);
   }

@@ -18,7 +18,7 @@ absl::Status DeadConeFinder::Find() {
   order_.reserve(order.size());
   for (const NodeId id : order) order_.push_back(item_of(id));
   loops_.assign(view_.frames_.size(), Loop());
-  // Each walk that fails gives at least one loop up; graphs that need more than a few are left as they are.
+  // Each failed walk drops at least one loop; graphs that need more than a few walks get no cones.
   for (int walks = 0; !ComputeGuards(); ++walks) {
     if (walks == 4) return absl::OkStatus();
   }
@@ -90,7 +90,7 @@ DeadConeFinder::Guard DeadConeFinder::JoinOfAll(uint32_t index) {
   return guard;
 }
 
-// Dead when all data inputs are; control inputs tell nothing.
+// Dead when all data inputs are; control inputs do not matter.
 DeadConeFinder::Guard DeadConeFinder::JoinOfMerge(uint32_t index) {
   const absl::Span<const Output> inputs = graph_.inputs(nodes_[index]);
   for (const Output& input : inputs) {
@@ -279,7 +279,7 @@ void DeadConeFinder::CollectBorders() {
         if ((inner_[src] >> k & 1) == 0 || IsInner(edge.dst, set[k])) continue;
         borders[static_cast<size_t>(set[k])].push_back(BorderEdge{src, source.first_edge + i});
       }
-      // A value from elsewhere that a node of the cone will not read.
+      // A value from outside the cone that a node in it will not read.
       for (const int32_t literal : sets_[static_cast<size_t>(guards_[edge.dst].set)]) {
         if (edge.is_control() || literal == own || !IsInner(edge.dst, literal) || IsInner(src, literal)) continue;
         cones[static_cast<size_t>(literal)].leaves_values = true;

@@ -3,18 +3,19 @@
 
 // Note [Dead cones]
 // When a Switch sends its value one way, all nodes that depend only on the other port are dead, and walking through it
-// would cost as much as running it. Which nodes are dead is known beforehand: a guard is a set of literals (predicate,
-// port), and a node whose guard holds a literal is dead when that port is not taken. An ordinary node has the literals
-// of all its inputs, a Merge those that all its inputs share, and the output of a Switch one more than the Switch.
+// would cost as much as running it. Which nodes are dead can be computed beforehand: a guard is a set of literals
+// (predicate, port), and a node whose guard contains a literal is dead when that port is not taken. An ordinary node
+// has the literals of all its inputs, a Merge those that all its inputs share, and the output of a Switch one more than
+// the Switch.
 //
 // The cone of a literal is the set of nodes with it in their guard that are reached through nodes of the cone alone.
-// The Switches of one predicate decide alike; the first of them, the leader, settles the cones of the ports not taken
-// by telling their border: every edge that leads from the cone to a node outside of it delivers a dead token, and the
-// nodes of the cone are never looked at. A node of a cone misses an arrival and so does not become ready by other ways.
+// All Switches of one predicate take the same port. The first of them, the leader, settles the cones of the other
+// ports: each border edge, from a cone to a node outside of it, delivers a dead token, and the nodes inside are never
+// visited. A node inside a cone lacks at least one arrival, so it cannot become ready through its other inputs.
 //
 // This holds where all Switches of a predicate run exactly when the predicate is there, and where the literals of a
 // guard are nested (each predicate but the outermost is itself guarded by the literals before it), so that at most one
-// of them is settled. Where that is not certain, a node stays outside of cones and is walked as ever.
+// of them is settled. A node for which that is not certain is left outside of cones and visited as usual.
 
 #include <cstdint>
 #include <map>
@@ -28,8 +29,8 @@
 
 namespace sluice {
 
-// Finds the cones of a graph. Linear but for the depth of guards, which is limited. Lives for the making of one
-// GraphView, which it completes. Not thread-safe.
+// Finds the cones of a graph and stores them in its GraphView, during the making of which it lives. Takes linear time,
+// times the depth of guards, which is limited. Not thread-safe.
 class DeadConeFinder {
  public:
   // `items` by node id.
@@ -67,27 +68,27 @@ class DeadConeFinder {
   uint32_t item_of(NodeId id) const { return item_of_[static_cast<size_t>(id.value())]; }
   Loop& loop(int32_t frame) { return loops_[static_cast<size_t>(frame)]; }
 
-  // One walk over all nodes. False when an assumption about a loop did not hold; then it is given up.
+  // Walks over all nodes once. Returns false if an assumption about a loop failed, which is then dropped.
   bool ComputeGuards();
   void ComputeGuard(uint32_t index);
   Guard OutputGuard(const Output& output);
   Guard JoinOfAll(uint32_t index);
   Guard JoinOfMerge(uint32_t index);
-  // Whether the Switch `index` runs exactly when its predicate is there; then its ports become literals.
+  // Makes literals of the ports of Switch `index`, if it runs exactly when its predicate is available.
   void TryMember(uint32_t index);
   int32_t LiteralOf(uint32_t index, int32_t port) const;
-  // False when `guard` is not what other Enters (NextIterations) of the loop have.
+  // Returns false if `guard` differs from that of the loop's other Enters (NextIterations).
   static bool Agrees(bool* has_one, Guard* first, const Guard& guard);
 
   int32_t Intern(const Set& set);
   // Whether `set` is just the port of a LoopCond.
   bool IsLoopCond(int32_t set, int32_t port) const;
-  // Both sets together; certain only when they nest and are few.
+  // The union of both sets; certain only when they nest and are few.
   Guard Unite(const Guard& a, const Guard& b);
   bool Nests(const Set& set) const;
   int32_t Intersect(int32_t a, int32_t b);
 
-  // Which literals of its guard each node is inside the cone of.
+  // Computes, for each node, the literals of its guard whose cones contain it.
   void MarkInner();
   void CollectBorders();
   bool CanBeInner(const NodeItem& item) const;

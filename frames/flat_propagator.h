@@ -24,9 +24,9 @@ using FrameIdHash = uint64_t (*)(uint64_t parent_id, int64_t parent_iteration, a
 //   propagator.Reset();                                // Ready for another run; no value is left.
 //
 // The caller runs kKernel, kAsyncKernel and kGradSum nodes that are live, and transfers in any case; it drops their
-// inputs itself (DropInputs) and settles the uses of their outputs. Everything else is Process's. A node is processed,
-// or its outputs are propagated, exactly once, in any order among those that are ready. When fault() says that
-// something is wrong, the run must stop.
+// inputs itself (DropInputs) and settles the uses of their outputs. Process handles all other nodes. A node is
+// processed, or its outputs are propagated, exactly once, in any order among those that are ready. When fault() says
+// that something is wrong, the run must stop.
 // Owns all values of the run. One thread at a time; the values themselves may be read by kernels on other threads.
 class FlatPropagator {
  public:
@@ -38,7 +38,7 @@ class FlatPropagator {
   ~FlatPropagator() { Reset(); }
 
   void Begin();
-  // Carries out a node that the caller does not run, or that is dead.
+  // Handles a node that the caller does not run: of another kind, or dead.
   void Process(const TaggedNode& node) {
     if (node.is_dead()) {
       activation_.ActivateDead(node.item(), root_);
@@ -46,7 +46,7 @@ class FlatPropagator {
       activation_.CarryOut(node.item(), root_);
     }
   }
-  // The caller has run `node`. `all_live`: its outputs are values or references.
+  // Notifies the consumers of `node`, which the caller has run. `all_live`: all its outputs are values or references.
   void PropagateOutputs(const TaggedNode& node, bool all_live) {
     if (ABSL_PREDICT_TRUE(all_live && !node.is_dead())) {
       activation_.ActivateLive(node.item(), root_);
@@ -66,10 +66,10 @@ class FlatPropagator {
   TaggedNodeReadyQueue& ready() { return activation_.ready(); }
   Activation& activation() { return activation_; }
   bool has_fault() const { return activation_.fault().kind != PropagationFault::Kind::kNone; }
-  // Frees all values. With `was_stopped` the run ended before its time.
+  // Frees all values. `was_stopped`: the run ended early.
   void Reset(bool was_stopped = true);
 
-  // Memory that is kept from run to run, nearly.
+  // About how much memory is kept between runs.
   size_t kept_bytes() const { return activation_.view().frames()[0].num_slots * sizeof(Entry); }
   // For leak tests: frames and iterations that live, the root's left out.
   int64_t num_live_frames() const { return 0; }

@@ -12,12 +12,11 @@
 namespace sluice {
 
 // Note [Frame lifetime]
-// A frame is made by the first Enter that reaches it from one iteration of its parent, live or dead. Its iterations end
-// in order: iteration k when nothing of it is ready or runs, no frame entered from it lives, and k-1 has ended (for 0:
-// all Enters have come, so that loop invariants reach it). At most parallel_iterations live at once; a NextIteration
-// beyond that parks its value until one ends. The frame ends when all Enters have come and no iteration lives; only
-// then is it known which Exits are dead, and the parent is told. (An Exit of an earlier iteration that is dead means
-// nothing.)
+// The first Enter that fires in one iteration of the parent, live or dead, makes the frame. Its iterations end in
+// order: iteration k when nothing of it is ready or runs, no frame entered from it lives, and k-1 has ended (for 0: all
+// Enters have come, so that loop invariants reach it). At most parallel_iterations live at once; a NextIteration beyond
+// that parks its value until one ends. The frame ends when all Enters have come and no iteration lives; only then it is
+// known which Exits are dead, and the parent is notified of these. (A dead Exit of an earlier iteration has no effect.)
 
 // One live frame. Recycled like its iterations.
 // Owned by a propagator. Not thread-safe.
@@ -62,7 +61,7 @@ class FrameState {
   const std::unique_ptr<Entry[]> invariants;
   std::vector<const NodeItem*> parked_nodes;  // NextIterations that wait for room.
   const std::unique_ptr<Entry[]> parked;      // Their values, by NodeExtra::next_iteration_number.
-  std::vector<char> is_exit_live;             // By NodeExtra::exit_number: has let a value out.
+  std::vector<char> is_exit_live;             // By NodeExtra::exit_number: whether a value has left through it.
   std::vector<IterationState*> window;        // Iteration k at k modulo the size, a power of two.
 
  private:

@@ -66,7 +66,7 @@ void FramedPropagator::ProcessExit(const TaggedNode& node) {
   const NodeItem& item = node.item();
   IterationState& in = node.iteration();
   FrameState& frame = *in.frame;
-  // Dead ones are not told of: see Note [Frame lifetime].
+  // Dead ones notify no one: see Note [Frame lifetime].
   if (!node.is_dead()) {
     char& is_live = frame.is_exit_live[activation_.view().extra(item).exit_number];
     if (is_live != 0 && item.num_edges > 0) {

@@ -53,7 +53,7 @@ class FramedPropagator {
 
   int64_t num_live_frames() const { return num_live_frames_; }
   int64_t num_live_iterations() const { return num_live_iterations_; }
-  // Memory that is kept from run to run, nearly. As of the last Reset.
+  // About how much memory is kept between runs, as of the last Reset.
   size_t kept_bytes() const { return kept_bytes_; }
   // Iterations of loops that memory is kept for: at most about twice as many as lived at once in the last run.
   size_t num_kept_iterations() const;
@@ -74,15 +74,15 @@ class FramedPropagator {
   void ProcessExit(const TaggedNode& node);
   void ProcessNextIteration(const TaggedNode& node);
 
-  // The frame that static frame `index` has under iteration `in`; made when this is the first Enter.
+  // Returns the live frame of static frame `index` under iteration `in`; makes it for the first Enter.
   FrameState& FindOrCreateChildFrame(IterationState& in, int32_t index);
   void StartIteration(FrameState& frame, int64_t number);
   // Begins the iteration after the last: invariants and parked values go into it.
   IterationState& IncrementIteration(FrameState& frame);
   void ActivateInvariant(FrameState& frame, const FrameState::Invariant& invariant, IterationState& to);
-  // Something of iteration `number` has ended: frees what is done, here and in the frames around.
+  // Frees the iterations and frames that have ended, from iteration `number` on and in the frames around.
   void CleanupFramesIterations(FrameState& frame, int64_t number);
-  // Tells the parent of the dead Exits and frees the frame.
+  // Notifies the parent of the dead Exits and frees the frame.
   void DeleteFrame(FrameState& frame);
   // As they were made. `clear`: drops what the slots hold; not needed if they are known to be empty.
   static void ResetIteration(const FrameInfo& info, IterationState& it, bool clear);

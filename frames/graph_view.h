@@ -4,12 +4,12 @@
 // The graph as a run sees it: compact, immutable, in one allocation.
 //
 // Note [Counted edges]
-// A node fires when all its edges have delivered. To have few of them:
-//   - edges of one output to one ordinary node are one edge, and a control edge beside a data edge is left out,
-//     since it adds nothing; a Merge needs each of its edges;
-//   - constants without control inputs deliver nothing: their value is there from the start (the constants table), and
-//     nodes that need nothing else are roots. Only where a Merge reads a constant it counts as a node that runs;
-//   - a node with one edge left has no counter: what comes makes it ready.
+// A node fires when all its edges have delivered. To keep edges few:
+//   - edges from one output to one ordinary node are merged, and a control edge parallel to a data edge is left out,
+//     since it adds nothing; a Merge keeps all its edges;
+//   - constants without control inputs deliver nothing: their values are in the constants table from the start, and
+//     nodes that read nothing else are roots. Only a constant that a Merge reads counts as a node that runs;
+//   - a node with one edge left has no counter: the first arrival makes it ready.
 
 #include <cstdint>
 #include <memory>
@@ -27,13 +27,13 @@ namespace sluice {
 
 class Kernel;
 
-// The facts that running a node needs. All but the first three are carried out by the propagators.
+// The facts that running a node needs. The propagators execute all but the first three kinds themselves.
 enum class NodeKind : uint8_t {
   kKernel,
-  kGradSum,  // A kernel that runs on those of its inputs that are live; dead when none is.
+  kGradSum,  // A kernel that runs on its live inputs; dead if there are none.
   kAsyncKernel,
   kConst,    // The value is in the constants table; nothing to do.
-  kForward,  // Identity and its kin, without references; LoopCond.
+  kForward,  // Identity and similar ops, without references; LoopCond.
   kNoOp,
   kSwitch,  // Also RefSwitch.
   kSwitchN,
@@ -47,10 +47,10 @@ enum class NodeKind : uint8_t {
 // Whether the caller of a propagator runs such nodes when they are live.
 constexpr bool RunsKernel(NodeKind kind) { return kind <= NodeKind::kAsyncKernel; }
 
-// What the executor knows of a node and frames do not look into. A value type.
+// Facts about a node that the executor supplies and this directory does not interpret. A value type.
 struct NodeFacts {
   const Kernel* kernel = nullptr;
-  const Tensor* constant = nullptr;  // Its only output, when that never changes.
+  const Tensor* constant = nullptr;  // The value of its only output, if that never changes.
   bool is_async = false;
   bool is_forward = false;  // Hands its only input on.
   uint8_t cost_hint = 0;    // Kept for the executor.
@@ -65,7 +65,7 @@ struct EdgeInfo {
   uint32_t dst = 0;       // An item.
   int32_t output = -1;    // Of the source; -1 for a control edge.
   uint32_t input : 31;    // Of the destination; matters for Merges.
-  uint32_t is_inner : 1;  // Out of a Switch, into the cone of its port: not told when that is dead (Note [Dead cones]).
+  uint32_t is_inner : 1;  // From a Switch into its port's cone: not notified when that is dead (Note [Dead cones]).
 
   bool is_control() const { return output < 0; }
 };
@@ -74,7 +74,7 @@ struct EdgeInfo {
 struct alignas(64) NodeItem {
   enum Flag : uint16_t {
     kPlainEdges = 1,     // All destinations are ordinary nodes.
-    kCountsUses = 2,     // Some output has other than one reader: see GraphView::uses.
+    kCountsUses = 2,     // Some output does not have exactly one reader: see GraphView::uses.
     kTransfer = 4,       // Send and Recv: runs even when dead.
     kDerefsInputs = 8,   // Takes the value of some reference: see GraphView::derefs.
     kHasRefInputs = 16,  // Some input must be a reference.
@@ -82,14 +82,14 @@ struct alignas(64) NodeItem {
     kTakesUninitialized = 64,  // The op may be given references without a value.
     kIsRefMade = 128,          // Some output is a reference.
     kLeadsCones = 256,         // Settles the cones of its ports; see Note [Dead cones].
-    kIndexIsRead = 512,        // Of a Merge: somebody reads its second output.
+    kIndexIsRead = 512,        // Of a Merge: its second output has readers.
   };
 
   NodeIo io;
   const Kernel* kernel = nullptr;
   uint32_t first_edge = 0;
   uint32_t num_edges = 0;
-  PendingCounts::Handle counter;  // Unset: ready with the first arrival.
+  PendingCounts::Handle counter;  // Unset: the first arrival makes the node ready.
   NodeKind kind = NodeKind::kNoOp;
   uint8_t cost_hint = 0;
   uint16_t flags = 0;
@@ -160,13 +160,13 @@ class GraphView {
   // Scratch entries that a node may need.
   uint32_t num_scratch() const { return num_scratch_; }
 
-  // Nodes that nothing has to come to, in ascending order. All in the root frame.
+  // Nodes that are ready at the start, in ascending order. All are in the root frame.
   const std::vector<uint32_t>& roots() const { return roots_; }
   // Parents before children; 0 is the root.
   const std::vector<FrameInfo>& frames() const { return frames_; }
-  // Whether there are loops: then FramedPropagator must run it.
+  // Whether there are loops: FramedPropagator must run such a graph.
   bool has_frames() const { return frames_.size() > 1; }
-  // Read only; not const because EntryTables are not.
+  // Must not be written; not const because EntryTables are not.
   Entry* constants() const { return constants_; }
 
  private:
@@ -175,7 +175,7 @@ class GraphView {
   // The nodes that are dead when one port is.
   struct Cone {
     uint32_t first = 0, count = 0;  // In border_.
-    bool leaves_values = false;     // Its nodes read values from outside it, which no node takes if it is dead.
+    bool leaves_values = false;     // Its nodes read outside values, which no one takes when the cone is dead.
   };
   // Destroys the constants in the block and frees it.
   struct FreeBlock {
@@ -190,7 +190,7 @@ class GraphView {
 
   GraphView() = default;
 
-  std::unique_ptr<char, FreeBlock> block_;  // What the pointers below point into.
+  std::unique_ptr<char, FreeBlock> block_;  // The pointers below point into it.
   NodeItem* items_ = nullptr;
   NodeExtra* extras_ = nullptr;
   EdgeInfo* edges_ = nullptr;

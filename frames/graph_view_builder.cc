@@ -153,8 +153,8 @@ void GraphViewBuilder::MakeFrames() {
   }
 }
 
-// A GradSum looks at each input to see whether it is dead, and in the table of constants nothing ever is: constants
-// that may be dead (they have control inputs) run as kernels where a GradSum reads them.
+// A GradSum checks in each input's slot whether it is dead, and entries of the constants table are never dead. So a
+// constant that may be dead (it has control inputs) runs as a kernel if a GradSum reads it.
 void GraphViewBuilder::MarkSlotConsts() {
   is_slot_const_.assign(view_.num_items_, false);
   for (const NodeId id : nodes_) {
@@ -223,7 +223,7 @@ void GraphViewBuilder::MarkCountedConsts() {
   }
 }
 
-// Every output gets the place where it will lie. See Note [Slots].
+// Assigns a slot to each output. See Note [Slots].
 void GraphViewBuilder::PlaceOutputs(uint32_t index) {
   const NodeItem& item = this->item(index);
   const NodeExtra& extra = view_.extras_[index];

@@ -1,4 +1,4 @@
-// The edges of a GraphView: which slots a node reads, and which nodes it wakes. See Note [Counted edges].
+// The edges of a GraphView: which slots a node reads, and which nodes it notifies. See Note [Counted edges].
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// Inputs are read where the outputs they come from lie.
+// Makes each input refer to the slot of the output that it reads.
 void GraphViewBuilder::PlaceInputs(uint32_t index) {
   NodeItem& item = this->item(index);
   Operand* const inputs = const_cast<Operand*>(item.io.operands);
@@ -33,7 +33,7 @@ void GraphViewBuilder::AddEdge(uint32_t src, uint32_t dst, int32_t output, uint3
   ++num_in_edges_[dst];
 }
 
-// The edges into one node, without those that tell nothing new.
+// Collects the edges into one node, without redundant ones.
 void GraphViewBuilder::CollectEdges(uint32_t index) {
   const NodeItem& item = this->item(index);
   NodeExtra& extra = view_.extras_[index];
@@ -72,7 +72,7 @@ void GraphViewBuilder::CollectMergeEdges(uint32_t index) {
   }
 }
 
-// Brings the edges together by source, those to earlier nodes first.
+// Groups the edges by source, ordered by destination.
 void GraphViewBuilder::SortEdges() {
   for (const PlacedEdge& placed : placed_) ++item(placed.src).num_edges;
   uint32_t first = 0;

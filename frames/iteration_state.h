@@ -20,7 +20,7 @@ struct IterationState {
         counts(info.counts),
         children(info.num_children > 0 ? std::make_unique<FrameState*[]>(info.num_children) : nullptr) {}
 
-  // Frees what values are left in the slab of an iteration of `info`.
+  // Frees the values left in the slab. `info` is its frame's.
   void ClearSlots(const FrameInfo& info) {
     for (uint32_t i = 0; i < info.num_slots; ++i) slots[i].Clear();
   }

@@ -19,7 +19,7 @@ namespace sluice {
 // the propagating thread has the run to itself (Note [Baton] in executor/scheduler.h).
 class PendingCounts {
  public:
-  // Where the counter of one node lies. A value type.
+  // The position of one node's counter. A value type.
   class Handle {
    public:
     Handle() = default;
@@ -33,10 +33,10 @@ class PendingCounts {
     uint32_t bits_ = kUnset;
   };
 
-  // Gives counters their places before a PendingCounts is made. Not thread-safe.
+  // Assigns positions to counters before a PendingCounts is made. Not thread-safe.
   class Layout {
    public:
-    // A counter that can hold these numbers.
+    // Adds a counter that can hold these numbers.
     Handle CreateHandle(uint32_t max_pending, uint32_t max_dead) {
       if (max_pending <= kMaxPacked && max_dead <= kMaxPacked) return Handle(num_bytes_++, false);
       num_bytes_ = (num_bytes_ + 7) & ~uint32_t{7};
@@ -50,7 +50,7 @@ class PendingCounts {
     uint32_t num_bytes_ = 0;
   };
 
-  // How a node stands after an arrival.
+  // The state of a node after an arrival.
   enum class Arrival : uint8_t { kWaiting, kLive, kDead };
 
   PendingCounts() = default;
@@ -58,10 +58,10 @@ class PendingCounts {
   explicit PendingCounts(const Layout& layout) : PendingCounts(layout.num_bytes()) {}
   PendingCounts(PendingCounts&&) noexcept = default;
   PendingCounts& operator=(PendingCounts&&) noexcept = default;
-  // A copy of its own.
+  // Copies the counters.
   PendingCounts(const PendingCounts& other) : PendingCounts(other.num_bytes_) { ResetTo(other); }
 
-  // As `prototype` is. REQUIRES: of the same layout.
+  // Sets all counters to those of `prototype`. REQUIRES: it has the same layout.
   void ResetTo(const PendingCounts& prototype) {
     SLUICE_DCHECK_EQ(num_bytes_, prototype.num_bytes_);
     if (num_bytes_ > 0) std::memcpy(bytes_.get(), prototype.bytes_.get(), num_bytes_);

@@ -9,13 +9,12 @@
 
 namespace sluice {
 
-// States of one kind that runs need again and again, with their memory. Those that a run did not take cost it nothing,
-// and most of them go at its end: a run that needed many does not burden all that come after it.
-// Owns all of them. Not thread-safe.
+// Keeps states, with their memory, for reuse by later runs. States that a run did not take cost it nothing, and most of
+// them are freed at its end, so that one large run does not hold memory for ever. Owns all states. Not thread-safe.
 template <typename State>
 class StatePool {
  public:
-  // Takes a free one, or makes one from `args`. Changes nothing where it throws.
+  // Returns a free state, or makes one from `args`. Changes nothing if it throws.
   template <typename... Args>
   State& Take(Args&&... args) {
     if (free_.empty()) {
@@ -30,13 +29,13 @@ class StatePool {
     num_idle_ = std::min(num_idle_, free_.size());
     return state;
   }
-  // REQUIRES: taken from here, and not given back since.
+  // Takes a state back. REQUIRES: returned by Take, and not given back since.
   void Put(State* state) noexcept { free_.push_back(state); }
 
-  // A run has ended: calls `reset` with each state that it took, given back or not, and takes all back.
+  // Ends a run: calls `reset` for each state that it took, given back or not, and makes all of them free.
   template <typename Reset>
   void PutAll(Reset&& reset) {
-    // The first of the free ones were never taken. Others may be in any order, or not there.
+    // The first num_idle_ free states were never taken. The others may be in any order, or missing.
     const size_t num_used = all_.size() - num_idle_;
     if (free_.size() == all_.size()) {
       for (size_t i = num_idle_; i < free_.size(); ++i) reset(*free_[i]);
@@ -62,7 +61,7 @@ class StatePool {
 
   std::vector<std::unique_ptr<State>> all_;
   std::vector<State*> free_;  // The last one is taken next.
-  size_t num_idle_ = 0;       // The least that free_ has held since the last PutAll.
+  size_t num_idle_ = 0;       // The smallest size of free_ since the last PutAll.
 };
 
 }  // namespace sluice

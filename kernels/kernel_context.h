@@ -19,7 +19,7 @@
 namespace sluice {
 
 // Ends a kernel whose run was cancelled or is too late: its results are not needed. Thrown by ParallelFor and caught
-// where kernels are called, as std::bad_alloc is (StatusOfException in executor/node_error.h).
+// where kernels are called, as std::bad_alloc is (StatusOfException in executor/plan/node_error.h).
 class KernelCancelled : public std::exception {
  public:
   const char* what() const noexcept override { return "the run was cancelled"; }

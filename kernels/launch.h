@@ -33,9 +33,6 @@ class Launch {
 
   Stream& stream() const { return stream_; }
   absl::StatusOr<Tensor*> AllocateOutput(int i, const Shape& shape) const { return Make(i, shape, stream_.memory()); }
-  absl::StatusOr<Tensor*> AllocateHostOutput(int i, const Shape& shape) const {
-    return Make(i, shape, stream_.device().allocator());
-  }
   absl::StatusOr<Tensor> AllocateTemp(DType dtype, const Shape& shape) const {
     return Tensor::Make(dtype, shape, stream_.memory(), stream_.tag());
   }

@@ -25,7 +25,7 @@ namespace sluice {
 // A pair of Send and Recv nodes; see EdgeTable.
 using EdgeNumber = StrongId<struct EdgeNumberTag, int32_t>;
 
-// One value that crosses, inside a process.
+// The key of one value within a process.
 struct RendezvousKey {
   EdgeNumber edge;
   uint64_t frame = 0;  // See frame_hash.h.
@@ -44,7 +44,7 @@ struct RendezvousKey {
 // A wire key taken apart. A value type.
 struct WireKey {
   DeviceName src, dst;                 // Full names.
-  std::string src_device, dst_device;  // As they stand in the text.
+  std::string src_device, dst_device;  // As written in the text.
   uint64_t src_incarnation = 0;
   std::string edge_name;
   uint64_t frame = 0;
@@ -62,17 +62,17 @@ std::string WireKeyText(absl::string_view edge_text, uint64_t frame, int64_t ite
 // incarnation is hexadecimal and frame and iteration are numbers.
 absl::StatusOr<WireKey> ParseWireKey(absl::string_view text);
 
-// Numbers for the edges of one plan, from 0, and their texts: as many as its graph has transfers, whatever steps run
-// and peers ask. Thread-safe.
+// Numbers the edges of one plan from 0 and keeps their texts. Has one entry per transfer of the graph: neither steps
+// nor requests of peers add any. Thread-safe.
 class EdgeTable {
  public:
   // The number of `edge_text`, the same for the same text.
   EdgeNumber Number(absl::string_view edge_text) ABSL_LOCKS_EXCLUDED(mu_);
-  // The number that `edge_text` has; not set if Number has not given it one.
+  // The number of `edge_text`, or an unset one if Number was never called with it.
   EdgeNumber Find(absl::string_view edge_text) const ABSL_LOCKS_EXCLUDED(mu_);
   // The text of a number given before; lives as long as the table.
   absl::string_view Text(EdgeNumber edge) const ABSL_LOCKS_EXCLUDED(mu_);
-  // The key that `text` stands for. kKeySyntax also for an edge without a number: no graph of the plan has it.
+  // Parses `text` to a key. Returns kKeySyntax also for an edge without a number, which no graph of the plan has.
   absl::StatusOr<RendezvousKey> FromWire(absl::string_view text) const ABSL_LOCKS_EXCLUDED(mu_);
   std::string ToWire(const RendezvousKey& key) const { return WireKeyText(Text(key.edge), key.frame, key.iteration); }
 

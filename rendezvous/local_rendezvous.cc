@@ -23,13 +23,13 @@ absl::Status ReceiveCancelled() noexcept {
   }
 }
 
-// Edges are numbered without gaps, so that those of one step lie side by side; iterations and frames move them all.
+// Spreads well because edges are numbered without gaps; the iteration and the frame shift all of them.
 size_t ShardHash(const RendezvousKey& key) {
   const uint64_t turn = static_cast<uint64_t>(key.iteration) * 0x9E3779B97F4A7C15u;
   return static_cast<size_t>(static_cast<uint64_t>(key.edge.value()) + turn + key.frame);
 }
 
-// Frees what lies in `items`: values, and what callbacks hold.
+// Frees the values and callbacks of `items`.
 void DropAll(WaitingTable::Item* items) {
   for (WaitingTable::Item* item = items; item != nullptr; item = WaitingTable::Next(item)) {
     item->value = RendezvousValue();
@@ -48,7 +48,7 @@ void Answer(const absl::Status& status, WaitingTable::Item* items) {
   DropAll(items);
 }
 
-// Holds the lock of a first shard, and knows whether it had to wait for it. One thread's, on the stack.
+// Holds the lock of a first shard, and records whether it had to wait for it.
 class ABSL_SCOPED_LOCKABLE FirstLock {
  public:
   explicit FirstLock(Mutex* mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) ABSL_NO_THREAD_SAFETY_ANALYSIS : mu_(mu) {
@@ -116,7 +116,7 @@ void LocalRendezvous::Table::TrySpread() noexcept {
     made->left.store(first.waiting.KeyBits(), std::memory_order_relaxed);  // Relaxed: published by what follows.
     spread.store(made.release(), std::memory_order_release);
   } catch (...) {
-    // Without memory for it now, the next call that needs it tries again.
+    // No memory: the next call that needs more shards tries again.
   }
 }
 
@@ -124,7 +124,7 @@ template <typename Act>
 void LocalRendezvous::VisitShards(size_t hash, const Act& act) {
   Table& table = *table_;
   Spread* spread = table.spread.load(std::memory_order_acquire);  // Acquire: what TrySpread made.
-  // Relaxed: what the first shard does not have it will not have; too old a look takes the lock in vain.
+  // Relaxed: a clear bit stays clear; a stale set bit only costs taking the lock.
   if (spread == nullptr || (spread->left.load(std::memory_order_relaxed) & WaitingTable::KeyBit(hash)) != 0) {
     FirstLock lock(&table.first.mu);
     if (ABSL_PREDICT_FALSE(lock.has_waited()) && ++table.num_contended >= kContended) table.TrySpread();
@@ -224,7 +224,7 @@ bool LocalRendezvous::BeginWait(Shard& shard, CancellationManager* cancellation)
   // Steps that can throw come before steps that would have to be undone.
   shard.registrations.reserve(shard.registrations.size() + 1);
   const CancellationToken token = cancellation->NewToken();
-  // The callback needs the shard's lock, which we hold: it finds the receive or what became of it.
+  // The callback waits for the shard's lock, which we hold, so it cannot miss the receive.
   if (!cancellation->RegisterCallback(token, CancelReceives(&shard, cancellation))) {
     return false;
   }
@@ -243,9 +243,9 @@ void LocalRendezvous::StartAbort(const absl::Status& status) {
   SLUICE_CHECK(!status.ok());
   const CountedPtr<Table> table = table_;  // A callback may destroy this.
   const absl::Status cause = status;
-  // Values go, and receivers are answered, outside the locks.
+  // Values are freed, and receivers called, after the locks are released.
   std::array<WaitingTable::Item*, 1 + kShards> dropped = {};
-  for (size_t i = 0; i < table->num_shards(); ++i) {  // The first ends all spreading.
+  for (size_t i = 0; i < table->num_shards(); ++i) {  // Aborting the first shard prevents later spreading.
     Shard& shard = table->shard(i);
     MutexLock lock(&shard.mu);
     if (shard.aborted.ok()) shard.aborted = cause;

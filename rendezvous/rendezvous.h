@@ -17,29 +17,29 @@ struct RendezvousValue {
   bool is_dead = false;
 };
 
-// How one side sees the transfer. Handed through, not looked at.
+// One side's description of the transfer. Passed through to the other side unread.
 struct TransferArgs {
   CountedPtr<DeviceContext> device_context;
   bool on_host = true;  // Whether this side's memory is the host's.
 };
 
-// Gets what came under a key: OK with a value, or why none will come. Called exactly once.
+// Receives the value sent under a key, or the error because of which none will arrive. Called exactly once.
 using RecvDone = absl::AnyInvocable<void(absl::Status status, RendezvousValue value, const TransferArgs& sender,
                                          const TransferArgs& receiver)>;
 
 // Where the Send and Recv nodes of one step meet. Sends never wait; several sends of one key queue up and are received
 // in order. After StartAbort everything fails with the first abort's status.
-// The edges of its keys are those of one table, edges(). Transfer kernels that were made with another table look their
-// edge up in this one by its text, at some cost: so all executors of a step mean the same edge by the same number.
+// The edge numbers in its keys are those of one table, edges(), so that all executors of a step use the same number for
+// the same edge. Transfer kernels made with another table look up their edge in this one by its text, which costs time.
 // Counted: the executors of the step and the callbacks under way share it (one of the shared things of STYLE.md
 // rule 17). Thread-safe.
 class Rendezvous : public Counted {
  public:
-  // Null: there are no keys for nodes of graphs, whose transfers fail (kFacilityMissing).
+  // If null, transfers of graph nodes fail with kFacilityMissing, because their edges have no keys.
   EdgeTable* edges() const { return edges_; }
 
-  // Hands `value` to the receive that waits for `key` (its `done` runs here, before the return), or keeps it for one.
-  // Returns the abort's status after an abort.
+  // Passes `value` to the receive that waits for `key`, whose `done` runs before this returns, or keeps it for a later
+  // one. After an abort, returns the abort's status.
   virtual absl::Status Send(const RendezvousKey& key, const TransferArgs& sender, RendezvousValue value) = 0;
 
   // Asks for the value sent under `key`. Never waits. `done` may run before the return. With a `cancellation` (may be
@@ -51,7 +51,7 @@ class Rendezvous : public Counted {
   virtual void StartAbort(const absl::Status& status) = 0;
 
  protected:
-  // `edges` may be null, and outlives all runs that use this.
+  // `edges` may be null; it must outlive all runs that use this.
   explicit Rendezvous(EdgeTable* edges = nullptr) : edges_(edges) {}
 
  private:

@@ -89,7 +89,7 @@ WaitingTable::Item* WaitingTable::TakeAll(const CancellationManager* cancellatio
       const bool is_last = first->next_same_ == nullptr;
       Unlink(link);
       take(first);
-      if (!is_last) link = &(*link)->next_key_;  // The one that stepped forward is not wanted.
+      if (!is_last) link = &(*link)->next_key_;  // Skips the item that Unlink has put here: it does not match.
     }
   }
   return taken;

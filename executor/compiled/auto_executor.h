@@ -12,11 +12,11 @@
 namespace sluice {
 
 // Runs a graph by its plain executor (SerialExecutor, or WaitingExecutor where it waits), or by the dataflow driver
-// where that turns out to be faster. Only runs that are given several threads, and need not repeat themselves bit by
-// bit, have a choice: where the graph waits and several kernels take long by their own hints, they go by dataflow; else
-// DriverChoice decides, by their time or, where the graph waits, by that of their kernels. Runs whose observer is to
-// hear of ports go by dataflow. Its executor is made by the first run that wants it.
-// Immutable, but for what it has measured and for that executor; thread-safe.
+// where that turns out to be faster. There is a choice only for runs that have several threads and need not be
+// deterministic. They use dataflow if the graph waits and several kernels are long by their cost hints; otherwise
+// DriverChoice decides, by the time of runs or, if the graph waits, of their kernels. Runs whose observer must see
+// ports use dataflow. The first run that needs the dataflow executor makes it.
+// Immutable except for measurements and that executor; thread-safe.
 class AutoExecutor final : public Executor {
  public:
   // `plain` runs the program of `compiled`, which has one.
@@ -35,7 +35,7 @@ class AutoExecutor final : public Executor {
     bool is_measured;
   };
 
-  // Whether a run has no choice, but observes what only the dataflow driver shows.
+  // Whether a run must use dataflow because it observes something that only that driver shows.
   bool MustBeDataflow(const Args& args) const {
     return ABSL_PREDICT_FALSE(args.observer != nullptr) && compiled_->observes_ports();
   }

@@ -22,27 +22,27 @@
 
 namespace sluice {
 
-// A graph on one device with everything that its runs share: its kernels, made once whichever drivers run it, and the
-// plans of both drivers. A serial program is made at once where the graph can be written as one, with segments where it
-// waits; the dataflow driver's plan when it is first wanted. Executors share it (NewExecutor in local_executor.h).
+// A graph on one device with everything that its runs share: its kernels, made once for both drivers, and the plans of
+// both. The serial program is made at once if the graph can be written as one, with segments if it waits; the dataflow
+// driver's plan is made when it is first needed. Executors share it (NewExecutor in local_executor.h).
 //
 //   CompiledGraph::Options options;
 //   options.device = &device;
 //   options.registry = &BuiltinKernels();
 //   SLUICE_ASSIGN_OR_RETURN(const auto compiled, CompiledGraph::Create(std::move(graph), options));
 //
-// Needs no session, and refers to the stores of one. Immutable, but for the plan that comes later and the measured
-// costs in it, which change no result; thread-safe.
+// Can be used without a session; with one, uses its stores. Immutable except for the plan that is made later and the
+// costs measured in it, which change no result; thread-safe.
 class CompiledGraph {
  public:
-  // Borrowed. Device, registry, edges and store outlive what is compiled; the others are used in Create alone, but
-  // `stop`, which is used there and given anew to MakeDataflowPlan.
+  // All borrowed. Device, registry, edges and store must outlive the compiled graph; the others are used only in
+  // Create. (MakeDataflowPlan takes a `stop` of its own.)
   struct Options {
     Device* device = nullptr;
     absl::Span<Device* const> node_devices;  // See KernelSet.
     const KernelRegistry* registry = nullptr;
-    // Where Send and Recv nodes get the numbers of their edges. Runs whose rendezvous is over this table are quick;
-    // with any other, or with null here, each transfer looks for its edge in the rendezvous' table.
+    // Where Send and Recv nodes get the numbers of their edges. If a run's rendezvous uses another table, or this is
+    // null, each transfer must look up its edge in the rendezvous' table.
     EdgeTable* edges = nullptr;
     const CreateKernel* create_kernel = nullptr;  // Instead of the registry, when set: then the driver is dataflow.
     KernelStore* kernel_store = nullptr;          // See KernelSet.
@@ -57,8 +57,8 @@ class CompiledGraph {
     // Some synchronous kernel may poll whether it should stop, so the run's deadline must be signalled. False for those
     // of this build.
     bool kernels_may_poll = true;
-    // Runs with an observer go by the dataflow driver, which calls the kernels of arguments and results, too. Else they
-    // go like others. Only for Driver::kAuto.
+    // Whether runs with an observer use the dataflow driver, which also calls the kernels of arguments and results.
+    // Only for Driver::kAuto.
     bool observes_ports = true;
   };
 
@@ -80,8 +80,8 @@ class CompiledGraph {
   // The program, with segments (Note [Segments] in executor/serial/segment_plan.h), of a graph that waits; or null.
   const SerialProgram* waiting_program() const { return waits_ ? program_.get() : nullptr; }
   const std::string& why_no_program() const { return why_no_program_; }
-  // The dataflow driver's plan, made by the first call that succeeds; others wait for that meanwhile. Lives as long as
-  // this. `stop` is polled; it may be null.
+  // Returns the dataflow driver's plan, made by the first call that succeeds; concurrent calls wait for it. Lives as
+  // long as this. `stop` is polled; it may be null.
   absl::StatusOr<const ExecutorPlan*> MakeDataflowPlan(StopPoll* stop) const ABSL_LOCKS_EXCLUDED(mu_);
   bool HasDataflowPlan() const ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -115,7 +115,7 @@ class CompiledGraph {
   std::string why_no_program_;
 
   mutable Mutex mu_;
-  mutable std::unique_ptr<const DataflowPlan> dataflow_ ABSL_GUARDED_BY(mu_);  // Null: not wanted yet.
+  mutable std::unique_ptr<const DataflowPlan> dataflow_ ABSL_GUARDED_BY(mu_);  // Null until first needed.
 };
 
 }  // namespace sluice

@@ -28,7 +28,7 @@ class DriverChoice {
     kKernelTime,
   };
   static constexpr int64_t kMeasuredRuns = 3;    // Of each driver that is measured, per look.
-  static constexpr int64_t kRunsPerLook = 4096;  // A look begins so often.
+  static constexpr int64_t kRunsPerLook = 4096;  // A look begins every so many runs.
   static constexpr int64_t kRunsToTime = 64;     // With kTime, so many of them may be measured: others overlap.
   static constexpr int64_t kWorthHandingOverNs = 60'000;
 
@@ -47,13 +47,13 @@ class DriverChoice {
     if (ABSL_PREDICT_TRUE(!IsToMeasure(run))) return {uses_dataflow_.load(std::memory_order_relaxed), false, look};
     return by_ == By::kTime ? NextToTime(look) : Decision{false, true, look};
   }
-  // Whether Next would say now: serially, and without measuring it. Other runs may come first.
+  // Whether Next would now choose serial without measuring. Another run may change that before Next is called.
   bool IsSerialNow() const {
     return !uses_dataflow_.load(std::memory_order_relaxed) && !IsToMeasure(runs_.load(std::memory_order_relaxed));
   }
 
-  // The run that `decision`, which is_measured, is for has ended well, and its measure is `ns`. Counts only within its
-  // look.
+  // Records the measure `ns` of the run of `decision`, which has succeeded. Ignored after the end of its look.
+  // REQUIRES: decision.is_measured.
   void Record(const Decision& decision, int64_t ns) ABSL_LOCKS_EXCLUDED(mu_) {
     MutexLock lock(&mu_);
     if (decision.look < look_) return;
@@ -86,7 +86,7 @@ class DriverChoice {
     const bool is_open = dataflow_.runs < kMeasuredRuns && serial_.best_ns >= kWorthHandingOverNs;
     return {is_open || uses_dataflow_.load(std::memory_order_relaxed), is_open, look};
   }
-  // Unless it, or a later one, has begun.
+  // Begins look `look`, unless it or a later one has begun.
   void BeginLook(int64_t look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (look <= look_) return;
     look_ = look;

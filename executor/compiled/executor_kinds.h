@@ -29,15 +29,16 @@ using ExecutorFactory =
 //   options.executor_kinds = &kinds;
 //   options.executor = "MINE";
 //
-// What a session gives to executors of a host's kind, and expects of them:
+// What a session provides to executors that a host adds, and expects of them:
 // - A graph in which all calls of functions are inlined: the whole step, or one device's part of it where a step is on
 //   several. How long what `params` names lives is said in CompiledGraph::Options.
-// - Several runs at once, each with Args of its own, to be honoured as executor.h says. Their manager is the step's,
-//   and the first error should cancel it; else other parts of the step go on until they meet the rendezvous, which the
-//   step aborts when `done` gets the error.
-// - `done` once, when all work of the run has stopped. Where it is destroyed uncalled, the run ends with kRunCancelled;
-//   one that is kept and never called is waited for. Exceptions of RunAsync are logged, and the run continues until
-//   `done` is called or destroyed. A deadline that the executor has not looked at counts when `done` is called.
+// - Several runs at once, each with its own Args, which must be honoured as executor.h says. Args::cancellation is the
+//   step's manager; the first error should cancel it, else other parts of the step continue until they use the
+//   rendezvous, which the step aborts when `done` receives the error.
+// - `done` must be called once, when all work of the run has stopped. If it is destroyed uncalled, the run ends with
+//   kRunCancelled; if it is kept and never called, the step waits for ever. Exceptions of RunAsync are logged, and the
+//   run continues until `done` is called or destroyed. If the executor ignores the deadline, it is checked when `done`
+//   is called.
 //
 // Only grows. Thread-safe.
 class ExecutorKinds {
@@ -46,15 +47,15 @@ class ExecutorKinds {
   ExecutorKinds(const ExecutorKinds&) = delete;
   ExecutorKinds& operator=(const ExecutorKinds&) = delete;
 
-  // Those of NewExecutor alone. Lives for ever.
+  // The kinds of NewExecutor only. Never destroyed.
   static const ExecutorKinds& Builtin();
   // Whether NewExecutor knows `kind`.
   static bool IsBuiltin(absl::string_view kind);
 
-  // kWrongUse when there is a kind of that name.
+  // Returns kWrongUse if a kind of that name exists.
   absl::Status Add(absl::string_view kind, ExecutorFactory factory) ABSL_LOCKS_EXCLUDED(mu_);
   bool Has(absl::string_view kind) const ABSL_LOCKS_EXCLUDED(mu_);
-  // NOT_FOUND for unknown kinds; else what the factory says.
+  // Returns NOT_FOUND for an unknown kind, else the factory's result.
   absl::StatusOr<std::unique_ptr<Executor>> Create(absl::string_view kind, const LocalExecutorParams& params,
                                                    Graph graph) const ABSL_LOCKS_EXCLUDED(mu_);
 

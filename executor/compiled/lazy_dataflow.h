@@ -15,15 +15,14 @@
 
 namespace sluice {
 
-// The dataflow driver's executor of a graph that has another driver too, made by the first run that wants it.
-// Thread-safe.
+// The dataflow executor of a graph that has another executor too, made by the first run that needs it. Thread-safe.
 class LazyDataflow {
  public:
   explicit LazyDataflow(std::shared_ptr<const CompiledGraph> compiled) : compiled_(std::move(compiled)) {}
 
-  // Null while another thread makes it, and where the deadline or the cancellation of this run comes first.
+  // Returns null while another thread makes it, or if this run's deadline or cancellation comes first.
   const Executor* Find(const Executor::Args& args) ABSL_LOCKS_EXCLUDED(mu_);
-  // The same for a run that must have it: waits for it, or returns why it could not be made.
+  // As Find, for a run that has no other executor: waits until it is made, or returns the error.
   absl::StatusOr<const Executor*> Make(const Executor::Args& args) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

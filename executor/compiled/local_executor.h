@@ -14,18 +14,17 @@ namespace sluice {
 // The options of an executor.
 using LocalExecutorParams = CompiledGraph::Options;
 
-// An executor of `graph` (all of it) on one device. Checks its control flow and makes its kernels; the first node that
-// cannot be run here ends it.
+// Makes an executor that runs the whole `graph` on one device. Checks its control flow and makes its kernels; fails at
+// the first node that cannot run here.
 //
 //   SLUICE_ASSIGN_OR_RETURN(auto executor, NewLocalExecutor(params, std::move(graph)));
 //   absl::Status status = executor->Run(args);
 //
-// A graph without kernels that wait is run as a serial program, on the thread that calls RunAsync or where Args::runner
-// takes it; one that waits, and is structured (Note [Segments]), as a serial program with segments. Where threads for
-// nodes are there and turn out to win (AutoExecutor), such graphs are run by the dataflow driver, and so are all others
-// (those with nodes on devices that work on their own, say), runs with an observer where `params.observes_ports`, and
-// all where `params.driver` says so. The outcome is the same. What only the dataflow driver does: it asks the call
-// frame for arguments that nothing reads.
+// A structured graph runs as a serial program, on the thread that calls RunAsync or the one that Args::runner chooses;
+// if it waits, as one with segments (Note [Segments]). If the run has threads for nodes and these turn out to be faster
+// (AutoExecutor), the dataflow driver runs such a graph; it also runs all other graphs (such as those with nodes on
+// asynchronous devices), runs with an observer if `params.observes_ports`, and all runs if `params.driver` says so. The
+// results are the same, except that only the dataflow driver asks the call frame for arguments that nothing reads.
 absl::StatusOr<std::unique_ptr<Executor>> NewLocalExecutor(const LocalExecutorParams& params, Graph graph);
 
 // The same by the kind's name: "" and "DEFAULT" for the one above; "SINGLE_THREADED_EXECUTOR" for one whose runs use

@@ -11,10 +11,10 @@
 namespace sluice {
 
 // Runs the serial program of a graph: on the thread that calls Run or RunAsync, or where Args::runner takes it, without
-// a lock and without an allocation of ours where the program is small. Its `done` is called before RunAsync returns,
-// unless there is a runner, or the thread is in many runs already (Note [Deferred runs]). Arguments and results go
-// straight between the program and a SpanCallFrame; other frames are asked one by one, at the beginning and at the end.
-// Immutable, but for memory kept between runs; thread-safe.
+// a lock or an allocation of its own if the program is small. Its `done` is called before RunAsync returns, unless
+// there is a runner, or the thread is in many runs already (Note [Deferred runs]). Arguments and results move directly
+// between the program and a SpanCallFrame; other frames are called once for each. Immutable, but for memory kept
+// between runs; thread-safe.
 class SerialExecutor final : public Executor {
  public:
   // REQUIRES: compiled->program() != nullptr.
@@ -27,11 +27,11 @@ class SerialExecutor final : public Executor {
  private:
   class Start;
 
-  // On this thread, whatever the runner.
+  // Runs on this thread, even if there is a runner.
   absl::Status RunHere(const Args& args) const noexcept;
   void RunAndTell(const Args& args, Done done) const noexcept;
   absl::Status RunWith(RunContext& run) const;
-  // With kernels that may ask whether they should stop: at the deadline they are told.
+  // Runs with a timer that stops kernels that poll at the deadline.
   absl::Status RunUntilDeadline(RunContext& run) const;
   absl::Status RunProgram(const RunContext& run) const;
   absl::Status RunIn(Entry* registers, const RunContext& run) const;

@@ -13,8 +13,8 @@
 namespace sluice {
 
 // Runs a graph that waits segment by segment (Note [Segments] in executor/serial/segment_plan.h), on one thread at a
-// time. A step that waits holds no thread, and what it keeps is as large as what is alive at its waits, not as its
-// graph. Immutable, but for memory kept between runs; thread-safe.
+// time. A step that waits holds no thread, and only the values that are alive at its waits, whatever the size of its
+// graph. Immutable except for memory kept between runs; thread-safe.
 class WaitingExecutor final : public Executor {
  public:
   // REQUIRES: compiled->waiting_program() != nullptr.

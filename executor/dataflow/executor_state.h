@@ -19,14 +19,13 @@
 
 namespace sluice {
 
-// One run of a graph: takes nodes that are ready, runs them or has others run them, and propagates what they made.
-// Made for a run and gone with it, before Done is called. Works under the baton (Note [Baton] in scheduler.h), apart
-// from RunCall and EndAsync. The verbs of TensorFlow's executor and where they are:
+// One run of a graph: takes ready nodes, runs them here or on other threads, and propagates their outputs. Lives for
+// one run and is destroyed before Done is called. Works under the baton (Note [Baton] in scheduler.h), apart from
+// RunCall and EndAsync. The verbs of TensorFlow's executor and where they are:
 //   RunAsync, ScheduleReady, Process, PrepareInputs/ProcessOutputs (NodeRunner), PropagateOutputs, ActivateNodes,
 //   FindOrCreateChildFrame, DeleteFrame, CleanupFramesIterations (the propagators), NodeDone, Finish.
-// Owns itself; its threads are the Scheduler's. No exception passes through it: what a kernel throws becomes an error
-// of its node; what is thrown between nodes (there is no memory) becomes the error of the run, whose propagator is not
-// used again.
+// Owns itself; its threads are the Scheduler's. No exception leaves it: a kernel's becomes an error of its node; one
+// thrown between nodes (out of memory) becomes the error of the run, whose propagator is then discarded.
 template <typename Propagator>
 class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
  public:
@@ -55,32 +54,32 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   // Runs what is ready until nothing is, the run must stop, or the turn of this thread is over.
   void Process() noexcept;
   void ProcessNode(const TaggedNode& node);
-  // With nothing under way on the host: what the devices have failed at ends the run, and where it has to, it waits for
-  // them, as for a call. True: there is something to wait for.
+  // Called when nothing is under way on the host. Ends the run with an error of the devices, if any, and, if the run
+  // must wait for them, begins that wait like a call. Returns true if there is something to wait for.
   bool AwaitStreams() noexcept;
-  // Calls that have ended: their outputs are propagated.
+  // Propagates the outputs of calls that have ended.
   void DrainInbox() noexcept;
-  // The exception being handled, of `item` or of nothing in particular (null), has left the propagator as it may be:
-  // the run ends with it.
+  // Ends the run with the exception being handled, thrown at `item` (null: unknown), which may have left the propagator
+  // inconsistent.
   void FailBetweenNodes(const NodeItem* item) noexcept;
   // Runs the kernel of `node` here, or queues or starts it.
   void ScheduleReady(const TaggedNode& node);
   void RunInline(const TaggedNode& node);
-  // Runs it elsewhere, or asynchronously.
+  // Queues the call for other threads, or starts it asynchronously.
   void Dispatch(const TaggedNode& node, uint32_t cost_ns, uint32_t input_bytes);
   void StartAsync(ItemCall& call) noexcept;
   void EndAsync(NodeCall& ended, const absl::Status& status) noexcept override;
-  // `node` has run with this outcome.
+  // Handles the outcome of `node`, which has run.
   void NodeDone(const TaggedNode& node, const absl::Status& status, bool all_live);
-  // Looks at the clock, at ended calls and at the queue every few hundred cheap nodes.
+  // Checks the deadline, the inbox and the queue; called every few hundred cheap nodes.
   void CheckNow() noexcept;
   // How many bytes the inputs of `item` hold, as far as they are known before its kernel is called.
   static uint32_t InputBytes(const NodeItem& item, KernelContext& context);
-  // How long the kernel of `item` may take with inputs of so many bytes.
+  // How long the kernel of `item` may take with `input_bytes` bytes of inputs.
   static uint32_t ExpectedNs(const NodeItem& item, const NodeCost& measured, uint32_t input_bytes);
   void Measured(const NodeItem& item, int64_t ns, uint32_t input_bytes);
   void SetPlace(const TaggedNode& node, KernelContext& context);
-  // Leaves what other runs can use to them.
+  // Returns reusable memory to the pool.
   void KeepMemory(bool is_ok) noexcept;
 
   const ExecutorPlan& plan_;
@@ -95,7 +94,7 @@ class ExecutorState final : public Scheduler::Client, private AsyncCallOwner {
   std::unique_ptr<ExecutorState> self_;       // Until Finish.
   const std::unique_ptr<StreamRun> streams_;  // Null: no device works on its own.
   const bool has_helpers_;
-  bool is_broken_ = false;  // An exception has passed through the propagator.
+  bool is_broken_ = false;  // An exception has left the propagator inconsistent.
   bool is_turn_over_ = false;
 
   // The baton holder's.

@@ -19,8 +19,8 @@ class NodeRunner {
   NodeRunner(const Graph& graph, const GraphView& view, Activation& activation, NodeObserver* observer)
       : graph_(graph), view_(view), activation_(activation), observer_(observer) {}
 
-  // Runs the synchronous kernel of `node`, for which tables and place of `context` are set. `*all_live`: whether all
-  // outputs have values. Afterwards the inputs are given up. An exception of the kernel passes through.
+  // Runs the synchronous kernel of `node` and releases its inputs. Sets `*all_live` to whether all outputs have values.
+  // Exceptions of the kernel propagate. REQUIRES: tables and place of `context` are set.
   absl::Status Run(const TaggedNode& node, KernelContext& context, CallSpace& space, bool* all_live) const {
     const NodeItem& item = node.item();
     const absl::Status prepared = PrepareInputs(node, context, space);
@@ -30,7 +30,7 @@ class NodeRunner {
     return ProcessOutputs(node, context, all_live);
   }
 
-  // Makes `context` ready for the kernel of `node`: its inputs are found, its outputs empty.
+  // Prepares `context` for the kernel of `node`: finds the inputs and empties the outputs.
   absl::Status PrepareInputs(const TaggedNode& node, KernelContext& context, CallSpace& space) const {
     const NodeItem& item = node.item();
     const NodeIo* io = &item.io;
@@ -44,7 +44,7 @@ class NodeRunner {
     return absl::OkStatus();
   }
 
-  // Checks what the kernel of `node` made, and gives up its inputs.
+  // Checks the outputs of the kernel of `node` and releases its inputs.
   absl::Status ProcessOutputs(const TaggedNode& node, KernelContext& context, bool* all_live) const {
     const NodeItem& item = node.item();
     *all_live = true;
@@ -62,9 +62,9 @@ class NodeRunner {
     return absl::OkStatus();
   }
 
-  // The call of the kernel of `item`, as errors and the observer see it.
+  // The KernelCall of `item`.
   KernelCall CallOf(const NodeItem& item) const { return {graph_, IdOf(item), observer_}; }
-  // What the propagators found.
+  // The error for a fault that a propagator found.
   absl::Status FaultStatus(const PropagationFault& fault) const;
 
   static NodeId IdOf(const NodeItem& item) { return NodeId(item.io.id); }
@@ -74,7 +74,7 @@ class NodeRunner {
   absl::Status Located(const NodeItem& item, const absl::Status& status) const;
   absl::Status PrepareInputsElsewhere(const TaggedNode& node, KernelContext& context, CallSpace& space) const;
   absl::Status Dereference(const NodeItem& item, KernelContext& context, CallSpace& space) const;
-  // Variables must not be shared longer than needed: they could not be written in place.
+  // Drops the copies of variables' values: while shared, a variable cannot be written in place.
   void ClearScratch(const NodeItem& item, KernelContext& context) const;
   absl::Status CheckReferences(const NodeItem& item, const EntryTables& tables) const;
   // The error of an output that does not have the declared dtype.

@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// What runs of one plan need again and again: propagators and kernel calls, with their memory. Thread-safe.
+// Keeps propagators and kernel calls, with their memory, for later runs of one plan. Thread-safe.
 template <typename Propagator>
 class PropagatorPool {
  public:
@@ -36,7 +36,7 @@ class PropagatorPool {
     const size_t bytes = kept.propagator->kept_bytes();
     kept_.Put(std::move(kept), bytes);
   }
-  // How many wait for a run.
+  // The number that are kept.
   size_t num_kept() const { return kept_.num_kept(); }
 
  private:

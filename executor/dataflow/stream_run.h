@@ -21,12 +21,12 @@ class StreamRun {
   StreamRun(const StreamRun&) = delete;
   StreamRun& operator=(const StreamRun&) = delete;
 
-  // The first work that has failed on one of the devices since the run began; OK where none has.
+  // Returns the first failure of work on one of the devices since the run began, or OK.
   absl::Status Failure() const;
-  // Calls `then` when all is done that has been queued so far, perhaps before this returns. Once only. This may go when
-  // `then` is called.
+  // Calls `then` when all work queued so far is done, possibly before this returns. `then` may destroy this object.
+  // REQUIRES: called once only.
   void AwaitAll(absl::AnyInvocable<void()> then) noexcept;
-  // The same on this thread, where nothing can be left for later.
+  // As AwaitAll, but blocks this thread.
   void AwaitHere() noexcept;
   bool is_awaited() const { return is_awaited_; }
   // A call that stands for the wait.

@@ -8,12 +8,11 @@
 
 namespace sluice {
 
-// `kernel` as `device` runs it, for runs that belong to another one: it finds this device's name and state instead of
-// the run's. For devices that share memory and threads with the run's. Asynchronous when `kernel` is. Borrows the
-// device.
+// Returns a kernel that calls `kernel` with the name and state of `device` instead of those of the run's own device.
+// For devices that share memory and threads with that one. Asynchronous if `kernel` is. Borrows the device.
 std::shared_ptr<const Kernel> OnDevice(std::shared_ptr<const Kernel> kernel, Device& device);
 
-// What such a kernel was made of; any other kernel itself. For callers that look for a kernel by its type.
+// Returns the kernel inside a kernel made by OnDevice, or `kernel` itself. For callers that test for a type of kernel.
 const Kernel& KernelInside(const Kernel& kernel);
 
 // The arguments of a call of such a kernel: the run's record with this device's state, and the call in that run, which

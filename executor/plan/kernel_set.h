@@ -46,14 +46,14 @@ class KernelSet {
     // Of the plan, used in Create alone: for kernels with state in functions whose calls share it (Note [State of
     // calls] in graph/functions/call_states.h). Null: `store`. Not used without that.
     const CallStore* call_store = nullptr;
-    // Of the body of such a function that is called: put before the names that call_store knows its nodes by.
+    // For the body of such a function: the prefix of its nodes' names in call_store.
     absl::string_view store_scope;
     StopPoll* stop = nullptr;  // Polled; null: never stops.
   };
 
-  // Checks `graph` first (CheckRunnable): all that is run comes through here. Stops at the first node that has no
-  // kernel or whose kernel cannot be made: kNoKernel and others. So does a factory that gives no kernel, or one with a
-  // constant value of another dtype than its node's (kHostKernel).
+  // First calls CheckRunnable, since every graph that is run passes through here. Fails at the first node that has no
+  // kernel or whose kernel cannot be made (kNoKernel and others), or for which a host's factory returns no kernel or
+  // one with a constant value of the wrong dtype (kHostKernel).
   static absl::StatusOr<KernelSet> Create(const Graph& graph, const Options& options);
 
   // Null for removed nodes and for ops that need no kernel (NeedsNoKernel).

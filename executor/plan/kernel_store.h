@@ -23,14 +23,14 @@ namespace sluice {
 // The kernels of one session that have state, and those that its plans share.
 //
 // Note [Kernel store]
-//   - A kernel with state (Print counts its calls, a random op the numbers that it has given) is made once per session
+//   - A kernel with state (Print counts its calls, a random op its numbers) is made once per session
 //     and node, whatever signature or driver runs it. The node is known by its name, in an inlined function the call
 //     path included, and by its op, types, attrs, device and row: where a new version of the graph (Session::Extend)
-//     has another node of that name, or a host has added a row for it, it gets a kernel of its own, which takes the
-//     place of the old one. The state of nodes that stay as they are survives; Session::Replace forgets that of nodes
-//     that the new graph does not have. Session::Reset and Close forget all of it: callables from before keep their
-//     kernels, later ones begin with new state. A plan may be under way meanwhile: it names the generation of the store
-//     that it was begun in, and from a later one takes what is there, but leaves nothing there.
+//     has a different node of that name, or a host has added a row for it, a new kernel replaces the old one. Unchanged
+//     nodes keep their state; Session::Replace drops that of nodes that the new graph lacks. Session::Reset and Close
+//     forget all of it: callables from before keep their
+//     kernels, later ones begin with new state. A plan that is being made meanwhile names the generation of the store
+//     in which it began; from a later generation it may take kernels, but it adds none.
 //   - State that the calls of a function share is the signature's (Note [State of calls] in
 //     graph/functions/call_states.h): such kernels are in a scope of its plan, and leave the store with the plan.
 //   - The value of a large constant is decoded once, as long as some plan has it: by the place of its bytes and by its
@@ -68,7 +68,7 @@ class KernelStore {
   KernelStore(const KernelStore&) = delete;
   KernelStore& operator=(const KernelStore&) = delete;
 
-  // For plans of which none is older than another.
+  // For plans that need not be ordered by age.
   static constexpr int64_t kAnyGeneration = -1;
 
   // The kernel with state of `node` in the session's scope, made by `make` unless there is one with these properties.
@@ -97,7 +97,7 @@ class KernelStore {
   // Constants that some plan has.
   size_t num_constants() const ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The same, with those that none has any more and that still take a place in the table.
+  // The number of constants in the table, including those that no plan has any more.
   size_t num_places() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -122,10 +122,11 @@ class KernelStore {
   int64_t next_scope_ ABSL_GUARDED_BY(mu_) = kSession + 1;
   int64_t generation_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<Place, std::weak_ptr<const Kernel>> constants_ ABSL_GUARDED_BY(mu_);
-  size_t constants_to_check_ ABSL_GUARDED_BY(mu_) = 16;  // At this size, those that no plan has any more are dropped.
+  size_t constants_to_check_ ABSL_GUARDED_BY(mu_) =
+      16;  // At this size, constants that no plan has any more are removed.
 };
 
-// The part of a store that is one plan's: kernels leave it when this goes. Thread-safe.
+// One plan's part of a store: the destructor removes its kernels from the store. Thread-safe.
 class PlanScope {
  public:
   // `store` outlives this.

@@ -11,14 +11,13 @@
 
 namespace sluice {
 
-// What a kernel of node `id` answered, with the node's name, op, place in its file, and the tensor at fault as the user
-// calls it (Note [Names of inputs] in the .cc).
+// Adds to the error of a kernel of node `id` the node's name, op and place in its file, and the user's name of the
+// tensor at fault (Note [Names of inputs] in the .cc).
 // An error of a body that the node calls is one of the node in the body, with the call's name in front.
 absl::Status AtNode(const Graph& graph, NodeId id, const absl::Status& status);
 
-// An error of a node in a body that is called, as one of the graph that calls: `path`, the names of the calls from
-// there on ("outer/inner/"), is put in front of the names of the node and of its input. Errors that name no node stay
-// as they are.
+// Turns an error of a node in a called body into one of the calling graph: puts `path`, the names of the calls
+// ("outer/inner/"), before the names of the node and its input. Does not change errors that name no node.
 absl::Status WithCallPath(const absl::Status& status, absl::string_view path);
 // The user's name for the tensor that `call` passes as argument `name` of its function. Empty: it has no such argument,
 // or arguments that are lists.
@@ -31,7 +30,7 @@ absl::Status UninitializedInput(int32_t input);
 // dtype, or nothing at all where nothing reads it. kOutputMissing or kOutputType otherwise.
 absl::Status CheckOutput(uint32_t i, const Entry& output, DType declared, bool is_read);
 
-// kDeadline: what a run, or a part of it, answers that took longer than it was given.
+// The error of a run, or a part of one, that has exceeded its deadline: kDeadline.
 absl::Status DeadlinePassed() noexcept;
 
 // The exception of a kernel that is being handled, as a status: kOutOfMemory or kKernelException (or kInternal, for a

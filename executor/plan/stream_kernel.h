@@ -15,14 +15,15 @@ struct HostPorts {
   std::vector<bool> outputs;
 };
 
-// `kernel` as `device` runs it: it finds this device's name, state and memory in its run, what it launches waits for
-// inputs that other streams write, and such inputs live until it is done (Note [Streams] in kernels/device/stream.h).
-// Values that stand in the wrong memory are an error of the node. Cheap, since it only launches; asynchronous when
-// `kernel` is, and then its callback may be called on threads that wait for events. Borrows the device.
+// Returns a kernel that calls `kernel` with the name, state and memory of `device`. The work that it launches waits for
+// inputs that other streams write, and such inputs are kept until that work is done (Note [Streams] in
+// kernels/device/stream.h). A value in the wrong memory is an error of the node. Cheap, since it only launches work;
+// asynchronous when `kernel` is, and then its callback may be called on threads that wait for events. Borrows the
+// device.
 std::shared_ptr<const Kernel> OnStream(std::shared_ptr<const Kernel> kernel, StreamDevice& device, HostPorts ports);
 
-// `kernel`, which is asynchronous and whose callback is called on threads that wait for events: the run continues on
-// another thread.
+// Returns a kernel that calls the asynchronous `kernel`, whose callback runs on threads that wait for events, and
+// continues the run on another thread.
 std::shared_ptr<const Kernel> OffEventThread(std::shared_ptr<const Kernel> kernel);
 
 }  // namespace sluice

@@ -16,15 +16,15 @@ namespace sluice {
 // change meanwhile; for one thread.
 class WeightConstants {
  public:
-  // Whether the kernel of `node` takes a tensor in a file as input `i`; for a node that HandsOn, whether its kernel
-  // gives input 0 on without a look at the elements. Asked about inputs from constants and from nodes that hand on.
+  // Whether the kernel of `node` accepts a tensor in a file as input `i`; for a node that HandsOn, whether its kernel
+  // forwards input 0 without reading the elements. Called for inputs from constants and from nodes that hand on.
   using Takes = absl::FunctionRef<bool(NodeId node, int32_t i)>;
 
   explicit WeightConstants(const Graph& graph) : graph_(graph) {}
 
-  // The value of constant `id` where it stands, if it is a large matrix of floats or doubles whose bytes the graph
-  // keeps alive, and nothing reads it, itself or through nodes that hand it on, but inputs that take it. Else a tensor
-  // without a value, as for a value that is not sound. `encoded` is the attr "value".
+  // Returns the value of constant `id` in place, if it is a large matrix of floats or doubles whose bytes the graph
+  // keeps alive, and all its readers, direct or through nodes that hand it on, accept it. Otherwise, or if the value is
+  // damaged, returns a tensor without a value. `encoded` is the attr "value".
   Tensor Find(NodeId id, absl::string_view encoded, Takes takes);
 
   // Whether a node of this op gives its only input unchanged.

@@ -17,12 +17,12 @@
 
 namespace sluice {
 
-// Objects that are taken and given back in turn, the last first. They stay where they are, and keep their values while
-// they are not taken. One thread's.
+// A stack of objects with stable addresses: Take pushes some, Return pops them. Objects keep their values while they
+// are not taken. Not thread-safe.
 template <typename T>
 class ObjectStack {
  public:
-  // Where the stack ended at some time.
+  // A position of the top, for Return.
   struct Mark {
     size_t block = 0;
     size_t used = 0;
@@ -36,7 +36,7 @@ class ObjectStack {
     return taken;
   }
   Mark mark() const { return at_; }
-  // Gives back all that was taken since then.
+  // Returns all objects taken since `mark`.
   void Return(Mark mark) { at_ = mark; }
 
  private:
@@ -62,7 +62,7 @@ class ObjectStack {
   Mark at_;
 };
 
-// A call under way, in a program: what is needed to continue its caller.
+// A call under way in a program: what is needed to continue its caller.
 struct SerialCall {
   const SerialProgram* caller = nullptr;
   const SerialInstruction* call = nullptr;  // Of the caller.
@@ -73,8 +73,8 @@ struct SerialCall {
   int64_t start_ns = 0;  // For observers.
 };
 
-// The calls that one run of a serial program is in, outermost first, with the registers of their bodies. Calls may be
-// nested as deep as there is memory: none of it is on the thread's stack. One thread's.
+// The calls under way in one run of a serial program, outermost first, with the registers of their bodies. Only memory
+// limits how deep calls nest: nothing is on the thread's stack. Not thread-safe.
 struct CallStack {
   std::vector<SerialCall> calls;
   ObjectStack<Entry> registers;

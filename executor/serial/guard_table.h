@@ -44,23 +44,23 @@ class GuardTable {
 
   GuardTable();
 
-  // Says how many ports `pred` has. `rank` is RankUnder() of the guards under which its value is computed. False when
-  // it was declared with another number of ports or a lower rank before.
+  // Declares that `pred` has `num_ports` ports. `rank` is RankUnder() of the guards under which its value is computed.
+  // Returns false if it was declared before with another number of ports or a lower rank.
   bool DeclarePredicate(int32_t pred, int32_t num_ports, int32_t rank);
-  // Above the ranks of all predicates of `guard`.
+  // Returns a rank above those of all predicates of `guard`.
   int32_t RankUnder(GuardId guard) const;
   int32_t num_ports(int32_t pred) const { return predicates_.at(pred).num_ports; }
 
-  // Both hold. Nothing when the guard would be too long.
+  // Returns the guard that holds when both do, or nullopt if it would be too long.
   std::optional<GuardId> And(GuardId a, GuardId b);
   std::optional<GuardId> And(GuardId a, GuardLiteral literal);
-  // The guard that holds when one of `alternatives` does, if these are G and each port of one predicate once (those
-  // that never hold left out). Nothing otherwise.
+  // Returns the guard G that holds when one of `alternatives` does, if these are G with each port of one predicate
+  // once, apart from those that never hold; otherwise nullopt.
   std::optional<GuardId> Join(absl::Span<const GuardId> alternatives);
-  // Whether both can never hold together.
+  // Whether the two can never both hold.
   bool Excludes(GuardId a, GuardId b) const;
   bool Contains(GuardId guard, GuardLiteral literal) const;
-  // How many guards there are: ids are below.
+  // The number of guards; ids are smaller.
   size_t size() const { return sets_.size(); }
   // In the order in which blocks are opened: a predicate computed in a block comes after that block's.
   absl::Span<const GuardLiteral> literals(GuardId guard) const { return sets_[static_cast<size_t>(guard.value())]; }

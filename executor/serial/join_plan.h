@@ -2,13 +2,13 @@
 #define SLUICE_EXECUTOR_SERIAL_JOIN_PLAN_H_
 
 // Note [Joins]
-// A segment is ready when all stops before it have ended. With a list of these for each segment, a run would take stops
-// times segments: a sum of a thousand dequeues, one after the other, has a thousand segments, and the last one waits
-// for all. But the planner has made each set of stops of two smaller ones, or of one and a stop, on the way along the
-// edges of the graph. So a join is such a set, which has ended when its parts have: it counts those that have not. Sets
-// that no segment has, and that are a part of a single other one, are left out: their parts are that one's. The work of
-// a run for its joins is bounded by the number of edges of the graph, however many stops and segments it has. A join is
-// dead when something before it is.
+// A segment is ready when all stops before it have ended. With a list of stops for each segment, a run would cost stops
+// times segments: a sum of a thousand dequeues, one after the other, has a thousand segments, and the last waits for
+// all stops. But the planner makes each set of stops from two smaller sets, or a set and a stop, along the edges of the
+// graph. A join is such a set; it counts its parts that have not ended, and has ended when all have. A set that no
+// segment has and that is part of only one other set gets no join: its parts become that set's. The work of a run for
+// its joins is bounded by the number of edges of the graph, however many stops and segments it has. A join is dead when
+// something before it is.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ class JoinPlan {
   const std::vector<int32_t>& segments() const { return segments_; }
   // By segment; -1 for those without stops before them.
   const std::vector<int32_t>& join_of_segment() const { return join_of_segment_; }
-  // The joins that a stop, or a join, is a part of; one twice where it is that twice.
+  // The joins of which a stop, or a join, is a part; listed twice if it is a part twice.
   const std::vector<std::vector<int32_t>>& after_stop() const { return after_stop_; }
   const std::vector<std::vector<int32_t>>& after_join() const { return after_join_; }
 

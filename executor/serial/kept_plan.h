@@ -5,10 +5,10 @@
 // Registers hold nothing between the segments of a step (Note [Segments]): they belong to the thread that runs one. A
 // value that is read in another segment than the one that computes it, or read or written by an asynchronous call, is
 // kept: it has a slot in the step's own record, in which it is written and read in place. Values share a slot where
-// every reader of the one has always ended before the segment begins that computes the other; so a step's record is as
-// large as what waits take it to keep, and does not grow with its graph.
+// every reader of the one has always ended before the segment begins that computes the other; so the size of a step's
+// record depends on what must be kept during waits, not on the size of its graph.
 //
-// A kept value ends in one of three ways:
+// A kept value is released in one of three ways:
 // - in a segment that comes after all its other readers: its last reader there may take the buffer, as with registers;
 // - with an asynchronous call that comes after all its other readers, and may take it;
 // - by a count, where its readers do not wait for one another: each segment that reads it, and each call, drops it
@@ -23,10 +23,11 @@
 
 namespace sluice {
 
-// Where the kept values of a graph that waits lie, and how they end. See Note [Kept values]. Immutable.
+// Assigns slots to the kept values of a graph that waits, and says how each is released. See Note [Kept values].
+// Immutable.
 class KeptPlan {
  public:
-  // One reader fewer of the value in `slot`, whose readers left are counted in `counter`.
+  // Says that the value in `slot` has one reader fewer; `counter` has the number left.
   struct Drop {
     int32_t slot;
     int32_t counter;
@@ -41,8 +42,8 @@ class KeptPlan {
     const int32_t index = index_of_[static_cast<size_t>(value)];
     return index >= 0 ? values_[static_cast<size_t>(index)].slot : -1;
   }
-  // Whether a read of `value`, which is kept, by a step that starts a call or by another one, may be its last. Of those
-  // that are not counted, a segment has the last read as the text has it.
+  // Whether the last read of the kept `value` is by a step that starts a call, rather than by another step. For values
+  // that are not counted, the last read in a segment is the last in program order.
   bool EndsInCall(int32_t value) const { return Of(value).ends == Ends::kInCall; }
   bool EndsInSegment(int32_t value) const { return Of(value).ends == Ends::kInSegment; }
   // The slots that each segment drops when it has run, and each stop when it has ended.

@@ -18,16 +18,17 @@
 
 namespace sluice {
 
-// How the arguments of a serial program get from a call frame into its registers, and its results back. Values that lie
-// side by side (SpanCallFrame) are moved directly; for other frames, and where something is wrong, the kernels of the
-// graph's _Arg and _Retval nodes are called, so that the answers are theirs. Immutable; thread-safe. Borrows the
-// program and the kernels.
+// Moves the arguments of a serial program from a call frame into its registers, and its results back. Values in arrays
+// (SpanCallFrame) are moved directly; for other frames, and on errors, it calls the kernels of the graph's _Arg and
+// _Retval nodes, so that the results and errors are theirs. Immutable; thread-safe. Borrows the program and the
+// kernels.
 class PortCalls {
  public:
   PortCalls(const SerialProgram& program, const KernelSet& kernels);
 
   size_t num_results() const { return program_.results().size(); }
-  // Fills the registers of the arguments from `run.call_frame`, which `spans` is, or null.
+  // Fills the registers of the arguments from `run.call_frame`. `spans` is that frame, or null if it is of another
+  // type.
   absl::Status Take(const RunContext& run, SpanCallFrame* spans, Entry* registers) const {
     for (const Argument& argument : arguments_) {
       if (ABSL_PREDICT_TRUE(spans != nullptr && argument.index < spans->args().size() &&
@@ -40,9 +41,9 @@ class PortCalls {
     }
     return absl::OkStatus();
   }
-  // The same for a program with segments: some arguments are kept.
+  // As above, for a program with segments, where some arguments go to `kept`.
   absl::Status Take(const RunContext& run, SpanCallFrame* spans, Entry* registers, Entry* kept) const;
-  // Whether a program may leave its results in the frame's own places.
+  // Whether a program may write its results directly into the frame.
   bool FitIn(SpanCallFrame* spans) const {
     if (spans == nullptr || spans->retvals().size() < num_results()) return false;
     for (const Tensor& result : spans->retvals()) {
@@ -50,7 +51,7 @@ class PortCalls {
     }
     return true;
   }
-  // Hands the results to `run.call_frame`; dead ones without a value.
+  // Passes the results to `run.call_frame`; dead results have no value.
   absl::Status Give(const RunContext& run, absl::Span<Tensor> results) const;
 
  private:

@@ -1,8 +1,8 @@
 #ifndef SLUICE_EXECUTOR_SERIAL_PROGRAM_RUNNER_H_
 #define SLUICE_EXECUTOR_SERIAL_PROGRAM_RUNNER_H_
 
-// The loop over the instructions of a program. Only for serial_run.cc and segment_run.cc: each of them instantiates it
-// once, so that the compiler inlines each of the two loops separately.
+// The interpreter loop of serial programs. Include it only in serial_run.cc and segment_run.cc: each instantiates it
+// once, so that the compiler inlines each loop separately.
 
 #include <cstdint>
 #include <limits>
@@ -35,18 +35,19 @@
 
 namespace sluice {
 
-// Handing what is deferred to another thread takes about this long.
+// About how long it takes to hand a deferred run to another thread.
 constexpr int64_t kHandOverNs = 2'000;
 
-// While a program runs, what its thread sets free goes to other threads at once (Note [Deferred runs]).
+// While a program runs, runs that its thread makes ready go to other threads at once (Note [Deferred runs]).
 using ProgramScope = ThreadRuns::HandOverScope;
-// Segments are short, and what they set free is often what they wait for: it goes elsewhere before a long kernel only.
+// Segments are short and often wait for the runs that they make ready, so these go to other threads only before a long
+// kernel.
 struct SegmentScope {
   SegmentScope() {}
 };
 
-// One run. `kWatched` runs look at the clock and have an observer, `kSegment` ones are a part of a program, which calls
-// no bodies; the others pay for neither.
+// Runs a program once. `kWatched` runs check the deadline and call an observer; `kSegment` runs execute one segment of
+// a program, which calls no bodies. Other runs pay for neither.
 template <bool kWatched, bool kSegment = false>
 class ProgramRunner {
  public:
@@ -67,7 +68,7 @@ class ProgramRunner {
     context_.SetPlace(call->frame_id(), call->iteration());
   }
 
-  // The instructions from `at` on, which leave this stretch only at its end.
+  // Runs the instructions in [at, end); no jump leaves that range.
   ABSL_ATTRIBUTE_ALWAYS_INLINE absl::Status Run(const SerialInstruction* at, const SerialInstruction* end) {
     const std::conditional_t<kSegment, SegmentScope, ProgramScope> scope;
     const FlushDenormals flush;
@@ -99,7 +100,7 @@ class ProgramRunner {
   static constexpr int64_t kCheckEveryNs = 16'000;
   static constexpr int64_t kNsOfRepeat = 4;
   static constexpr int64_t kNsOfCall = 32;
-  // One iteration of one live frame, as kernels see it.
+  // The frame and iteration that kernels see.
   struct Place {
     uint64_t frame_id;
     int64_t iteration;
@@ -115,7 +116,7 @@ class ProgramRunner {
 
   Entry& at(Operand operand) { return context_.tables().at(operand); }
 
-  // Does one instruction and moves `*next` on. False at an error.
+  // Executes one instruction and advances `*next`. Returns false on an error.
   ABSL_ATTRIBUTE_ALWAYS_INLINE bool Step(const SerialInstruction& instruction, const SerialInstruction** next,
                                          const SerialInstruction* begin, absl::Status* status) {
     ++*next;
@@ -226,7 +227,8 @@ class ProgramRunner {
     return stack_ != nullptr ? stack_->AtCalls(status) : status;
   }
 
-  // `status` of node failed_, as the run answers it. Observers know of the outermost call under way.
+  // Returns `status` of node failed_ as the run reports it. Notifies the observer, of the outermost call if one is
+  // under way.
   ABSL_ATTRIBUTE_NOINLINE absl::Status Failed(const absl::Status& status) const {
     if (kWatched && outer_call_ < 0 && stack_ != nullptr && !stack_->calls.empty()) {
       const SerialCall& outermost = stack_->calls.front();
@@ -235,7 +237,7 @@ class ProgramRunner {
     return AtCalls(AtNode(program_->graph(), NodeId(failed_), status));
   }
 
-  // For observers: nodes of bodies are told of when they have ended.
+  // Returns the start time for observers. They hear of a body's nodes only at their end.
   int64_t Begin(int32_t node) const {
     if (run_.observer == nullptr) return 0;
     return IsInBody() ? NodeObserver::NowNs() : NodeObserver::Begin(run_.observer, NodeId(node));
@@ -251,7 +253,7 @@ class ProgramRunner {
     run_.observer->OnCalledNode({program_->graph(), NodeId(node), outermost, path}, start, end, context_);
   }
 
-  // Has ChangeProgram begin the call: false, as at an error.
+  // Makes ChangeProgram begin the call. Returns false, as for an error, to leave the loop.
   ABSL_ATTRIBUTE_NOINLINE bool AskForCall(const SerialInstruction& call, absl::Status* status) {
     if (kWatched) until_check_ns_ -= kNsOfCall;  // A body may have no kernel in it.
     if (MustStop(status)) return Fail(-1);
@@ -261,7 +263,8 @@ class ProgramRunner {
     return false;
   }
 
-  // Where to go on after a program has come to its end, or has asked for a call; null: the run is over.
+  // Returns the instruction to continue with after the end of a program or a request for a call; null when the run is
+  // over.
   ABSL_ATTRIBUTE_NOINLINE const SerialInstruction* ChangeProgram(bool is_at_end, absl::Status* status) {
     try {
       if (asked_ != nullptr) return BeginCall(*std::exchange(asked_, nullptr), status);
@@ -292,7 +295,7 @@ class ProgramRunner {
     Entry* const registers = stack_->registers.Take(static_cast<size_t>(callee.num_registers()));
     Tensor* const results = stack_->results.Take(callee.results().size());
     stack_->calls.push_back(record);
-    // From here on nothing throws.
+    // Nothing below throws.
     const absl::Span<const int32_t> places = callee.arguments();
     for (uint32_t i = 0; i < io.num_inputs; ++i) {
       const Operand input = io.input(i);
@@ -352,7 +355,7 @@ class ProgramRunner {
     around_.pop_back();
   }
 
-  // About how long the node that has just run took, if it is quick for its kind and size.
+  // Estimates, at the low end, how long the node that has just run took, by its kind and size.
   int64_t GuessNs(const SerialInstruction& instruction) {
     constexpr int64_t kNsOfCheap = 4, kNsOfOther = 16, kBytesPerNs = 4;
     if (instruction.cost_hint == CostHint::kCheap) return kNsOfCheap;
@@ -375,7 +378,7 @@ class ProgramRunner {
     return absl::OkStatus();
   }
 
-  // Moves `*next` to the branch's target where the port is not the predicate's.
+  // Moves `*next` to the branch's target unless the predicate takes the port.
   absl::Status Decide(const SerialInstruction& instruction, const SerialInstruction* begin,
                       const SerialInstruction** next) {
     const Tensor& value = at(instruction.source).value();
@@ -390,7 +393,7 @@ class ProgramRunner {
           .Expected("a scalar")
           .Text("must be a scalar");
     }
-    // Beyond the ends, the last port is taken.
+    // An index out of range takes the last port.
     const int32_t port = value.flat<int32_t>()[0];
     const int32_t last = instruction.num_ports - 1;
     if (instruction.number != (port < 0 || port > last ? last : port)) *next = begin + instruction.target;
@@ -423,7 +426,7 @@ class ProgramRunner {
   KernelContext context_;
   int32_t failed_ = -1;
   int64_t until_check_ns_ = std::numeric_limits<int64_t>::max();  // By GuessNs; then the clock is looked at.
-  absl::InlinedVector<Place, 4> around_;                          // Iterations around the loops under way.
+  absl::InlinedVector<Place, 4> around_;                          // The iterations that the loops under way are in.
   int32_t outer_call_ = -1;                                       // Of the dataflow driver's graph; -1: none.
   std::unique_ptr<CallStack> stack_;                              // Null: no call yet.
   const SerialInstruction* asked_ = nullptr;                      // The call to begin.

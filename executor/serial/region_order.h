@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// One thing to be done in a region (the root or the body of a loop): a node, a move into a Merge, or a whole loop.
+// One unit of work in a region (the root or the body of a loop): a node, a move into a Merge, or a whole loop.
 struct RegionUnit {
   enum class Kind : uint8_t { kNode, kMergeMove, kLoop };
   Kind kind = Kind::kNode;
@@ -22,7 +22,7 @@ struct RegionUnit {
 // block that is not taken is one jump. See Note [Guards]. Linear.
 class RegionOrders {
  public:
-  // False when a loop depends on itself from outside, which a program cannot express.
+  // Returns false if a loop depends on its own results through nodes outside of it, which a program cannot express.
   static bool Create(const SerialStructure& structure, RegionOrders* orders);
 
   absl::Span<const RegionUnit> of(int32_t frame) const { return orders_[static_cast<size_t>(frame)]; }

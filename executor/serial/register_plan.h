@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// Which register each value lies in, which reads are the last, and where registers are to be cleared.
+// Assigns registers to values, and finds the last reads and the places where registers must be cleared.
 //
 // Note [Registers]
 // A value lives from its first definition to its last use in the text; a value from outside of a loop that is used in
@@ -25,7 +25,7 @@ class RegisterPlan {
   explicit RegisterPlan(const SerialCode& code);
 
   int32_t num_registers() const { return num_registers_; }
-  // What outlives a segment. Null: the graph does not wait.
+  // The plan of values that outlive a segment; null if the graph does not wait.
   const KeptPlan* kept() const { return kept_.has_value() ? &*kept_ : nullptr; }
   // -1 for constants, for values that are kept, and for those that nothing defines.
   int32_t register_of(int32_t value) const { return registers_[static_cast<size_t>(value)]; }
@@ -33,7 +33,7 @@ class RegisterPlan {
   bool IsLastRead(size_t read) const { return last_reads_[read]; }
   // {step, register}, ascending: clear the register after the step.
   const std::vector<std::pair<int32_t, int32_t>>& clears() const { return clears_; }
-  // {step, slot}, ascending: the same for what is kept.
+  // {step, slot}, ascending: clear the kept value after the step.
   const std::vector<std::pair<int32_t, int32_t>>& kept_clears() const { return kept_clears_; }
 
   // Calls `visit(value)` for each value that `step` reads, in order of the inputs.
@@ -42,7 +42,7 @@ class RegisterPlan {
   // Calls `visit(value)` for each value that `step` defines.
   template <typename Visit>
   static void VisitDefinitions(const SerialCode& code, const SerialStep& step, Visit&& visit);
-  // The guard under which what `step` defines is there.
+  // The guard under which the values that `step` defines exist.
   static GuardId GuardOfDefinition(const SerialCode& code, const SerialStep& step);
 
  private:
@@ -69,8 +69,8 @@ class RegisterPlan {
   bool IsLast(int32_t value, Life& life, const SerialStep& step, int32_t loop, bool is_repeated) const;
   bool IsKept(int32_t value) const { return kept_.has_value() && kept_->slot_of(value) >= 0; }
   void AssignRegisters();
-  // The life of `value` ends after that step: its register is cleared, unless the last reader took the value, and is
-  // free.
+  // Ends the life of `value` after step `after`: clears its register, unless the last reader took the value, and frees
+  // it.
   void End(int32_t value, int32_t after, std::vector<int32_t>* free);
   void Define(int32_t value, int32_t step, int32_t loop, GuardId guard);
 

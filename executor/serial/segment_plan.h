@@ -2,25 +2,26 @@
 #define SLUICE_EXECUTOR_SERIAL_SEGMENT_PLAN_H_
 
 // Note [Segments]
-// An asynchronous node is a stop: what needs its outcome waits. The stops before a node are all that it depends on,
-// through data and control edges, over any number of nodes. Nodes with the same stops before them make a segment, and a
-// loop belongs to one as a whole: as soon as those stops have ended, all of the segment can run, without a wait, as
-// straight code (Note [Serial programs]). Nothing in it could have begun earlier, so no effect and no start of an
-// asynchronous call is held up by a wait that it does not depend on. Between its segments a step needs no registers:
-// only what is alive there is kept (Note [Kept values] in kept_plan.h).
+// An asynchronous node is a stop: nodes that need its outcome wait. The stops before a node are those on which it
+// depends, directly or indirectly, through data and control edges. Nodes with the same stops before them form a
+// segment; a loop is in one segment as a whole. As soon as those stops have ended, the whole segment can run as
+// straight code (Note [Serial programs]) without a wait. No node in it could have begun earlier, so no effect and no
+// start of an asynchronous call is delayed by a wait on which it does not depend. Between segments a step needs no
+// registers: only values alive there are kept (Note [Kept values] in kept_plan.h).
 //
-// A stop under a condition that does not hold is passed: it counts as ended once its own segment has run. A stop may
-// also leave outputs dead, as a Recv of a dead value does, all of them or some. What reads such an output is dead, and
-// what comes after that; what a control edge of the stop leads to is not. So each output has a number among the stops,
-// too, the number of its outcome, which ends together with its stop and may be dead. (A stop with a single output and
-// no control edges is its own outcome.) Everything that has a dead outcome before it is dead, so whole segments are,
-// and none of their code runs but their transfers.
+// A stop under a condition that does not hold is skipped: it counts as ended once its own segment has run. A stop may
+// also leave some or all of its outputs dead, as a Recv of a dead value does. The readers of a dead output are dead,
+// and all nodes after them; nodes that a control edge of the stop leads to are not. So each output also has a number
+// among the stops, that of its outcome, which ends together with its stop and may be dead. (A stop with a single output
+// and no control edges is its own outcome.) All nodes after a dead outcome are dead, so whole segments are dead, and of
+// their code only the transfers run.
 //
-// The picture holds for structured graphs (Note [Guards]) where, in addition,
+// This works for structured graphs (Note [Guards]) in which, in addition,
 // - every stop that precedes one input of a Merge precedes all of them, or runs only when that input is taken, so that
 //   a Merge does not wait for a stop in vain;
 // - stops and sends are in no loop, and transfers under no condition;
-// - what leaves a loop, and what has effects in it, depends on all that enters it: it begins when that is there;
+// - the exits of a loop, and the nodes with effects in it, depend on all its inputs: the loop begins when these are
+//   there;
 // - no ControlTrigger, which runs even after dead stops, comes after a stop.
 // Others are refused, and so are graphs with calls of functions (Note [Called bodies]).
 
@@ -46,7 +47,8 @@ class SegmentPlan {
   // Over the nodes of a loop: keeps the planning linear.
   static constexpr int kMaxRounds = 64;
 
-  // False, and `*why_not`, where the graph does not fit the picture. `orders` is null for graphs without control flow.
+  // Returns false and sets `*why_not` if the graph does not meet these conditions. `orders` is null for graphs without
+  // control flow.
   static bool Create(const SerialStructure& structure, const RegionOrders* orders, SegmentPlan* plan,
                      std::string* why_not);
 

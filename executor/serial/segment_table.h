@@ -17,7 +17,8 @@ namespace sluice {
 // The table of kept values (Note [Kept values]) among those of operands: serial programs have no invariants of frames.
 inline constexpr Operand::Table kKeptTable = Operand::Table::kInvariants;
 
-// What a run of a program that waits must know of its segments and stops (Note [Segments]), as flat tables. Immutable.
+// The facts about segments and stops (Note [Segments]) that a run of a program that waits needs, as flat tables.
+// Immutable.
 class SegmentTable {
  public:
   using Drop = KeptPlan::Drop;
@@ -54,7 +55,7 @@ class SegmentTable {
   SegmentTable(const SegmentPlan& plan, const JoinPlan& joins, const KeptPlan& kept, std::vector<int32_t> begins,
                std::vector<int32_t> starts);
 
-  // Lists side by side.
+  // Several lists in one array.
   template <typename T>
   class Lists {
    public:

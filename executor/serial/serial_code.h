@@ -44,7 +44,7 @@ struct SerialStep {
 // The steps of one graph. Immutable once written. Borrows the structure.
 class SerialCode {
  public:
-  // Nothing (and `*why_not`) when the graph is not structured after all.
+  // Returns false and sets `*why_not` if the graph turns out not to be structured.
   static bool Write(const SerialStructure& structure, SerialCode* code, std::string* why_not);
 
   absl::Span<const SerialStep> steps() const { return steps_; }
@@ -52,9 +52,9 @@ class SerialCode {
   const SegmentPlan* segments() const { return segments_.has_value() ? &*segments_ : nullptr; }
   // Where each segment begins, and at last where the last one ends.
   absl::Span<const int32_t> segment_begins() const { return segment_begins_; }
-  // What input `i` of `node`, which computes or starts, reads.
+  // The value that input `i` of `node` reads. REQUIRES: a step computes or starts the node.
   int32_t InputValue(NodeId node, int32_t i) const;
-  // Values: those of the structure, and then some.
+  // The number of values: those of the structure, and temporaries after them.
   size_t num_values() const { return num_values_; }
   bool IsRef(int32_t value) const {
     return static_cast<size_t>(value) < structure_->values().size() &&

@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-// What one instruction does. See Note [Serial programs] in serial_code.h.
+// The kind of an instruction. See Note [Serial programs] in serial_code.h.
 enum class SerialAction : uint8_t {
   kCompute,
   kCall,         // The program of the body that is the kernel (Note [Called bodies]); otherwise like kCompute.
@@ -55,9 +55,9 @@ struct SerialInstruction {
 // Borrows the graph and the kernels, which must outlive it.
 class SerialProgram {
  public:
-  // Nothing when the graph cannot be written as one; `*why_not` (may be null) says why. `stop` is polled; it may be
-  // null. Errors as of SerialStructure::Analyze. A graph with asynchronous kernels or transfers becomes a program with
-  // segments where `waits` allows it.
+  // Returns null if the graph cannot be written as one, and the reason in `*why_not` (may be null). `stop` is polled;
+  // it may be null. Errors as of SerialStructure::Analyze. A graph with asynchronous kernels or transfers becomes a
+  // program with segments where `waits` allows it.
   static absl::StatusOr<std::unique_ptr<const SerialProgram>> Compile(const Graph& graph, const KernelSet& kernels,
                                                                       std::string* why_not, StopPoll* stop = nullptr,
                                                                       const LoadLimits& limits = LoadLimits(),
@@ -65,12 +65,12 @@ class SerialProgram {
 
   absl::Span<const SerialInstruction> instructions() const { return instructions_; }
   int32_t num_registers() const { return num_registers_; }
-  // Null: the program runs through without a wait.
+  // Null if the program runs without a wait.
   const SegmentTable* segments() const { return segments_.get(); }
   // Registers of the arguments by index; -1 for those that nothing reads. Of a program with segments, -2 - i for those
   // that are kept, in slot i.
   absl::Span<const int32_t> arguments() const { return arguments_; }
-  // The nodes that give them; invalid for those.
+  // The nodes of the arguments; invalid for those that nothing reads.
   absl::Span<const NodeId> argument_nodes() const { return argument_nodes_; }
   // Nodes of the results by index; invalid where the graph has no result of that index.
   absl::Span<const NodeId> results() const { return results_; }

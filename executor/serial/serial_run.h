@@ -15,9 +15,9 @@
 
 namespace sluice {
 
-// Runs `program` on this thread. The arguments lie in `registers` (program.num_registers() of them), which are left to
-// be cleared by the caller. `results` (one per result of the program) get the values; one that was not computed, since
-// it is dead, stays as it is. The first error ends the run: of a node, or kRunCancelled, or kDeadline.
+// Runs `program` on this thread. The arguments are in `registers` (program.num_registers() of them), which the caller
+// must clear afterwards. Writes the values to `results`, one per result of the program; leaves dead results unchanged.
+// Stops at the first error and returns it: a node's, kRunCancelled or kDeadline.
 absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, const RunContext& context,
                               absl::Span<Tensor> results);
 
@@ -25,19 +25,19 @@ absl::Status RunSerialProgram(const SerialProgram& program, Entry* registers, co
 // outputs. See Note [Called bodies].
 absl::Status RunSerialCall(const SerialProgram& program, Entry* registers, KernelContext& call);
 
-// The run that a segment is part of.
+// The run of which a segment is a part.
 class SegmentOwner {
  public:
-  // Begins the call of a kStart, whose inputs are there. May throw: then it has not begun.
+  // Begins the call of a kStart, whose inputs are available. If it throws, the call has not begun.
   virtual void StartCall(const SerialInstruction& instruction) = 0;
 
  protected:
   ~SegmentOwner() = default;
 };
 
-// Runs segment `segment` of a program that has some, like a program: once for each run, after all that precede it.
-// `registers` are empty but for the arguments of segment 0, and hold nothing for others afterwards; `kept` lasts for
-// the run.
+// Runs one segment of a program as RunSerialProgram runs a program. REQUIRES: once per run, after all segments that
+// precede it. `registers` are empty but for the arguments of segment 0, and hold nothing for others afterwards; `kept`
+// lasts for the run.
 absl::Status RunSerialSegment(const SerialProgram& program, int32_t segment, Entry* registers, Entry* kept,
                               const RunContext& context, absl::Span<Tensor> results, SegmentOwner* owner);
 
@@ -48,9 +48,9 @@ class RegisterPool {
   explicit RegisterPool(int32_t num_registers, std::shared_ptr<KeptBytes> shared = nullptr)
       : num_registers_(static_cast<size_t>(num_registers)), kept_(kMaxKept, std::move(shared)) {}
 
-  // Empty ones.
+  // Returns empty registers.
   std::unique_ptr<Entry[]> Take();
-  // Frees what is left in them, and keeps them.
+  // Clears `registers` and keeps them for reuse.
   void Put(std::unique_ptr<Entry[]> registers);
   // Frees those that are kept.
   void FreeKept() { kept_.Clear(); }

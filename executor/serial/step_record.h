@@ -25,20 +25,21 @@ class StepRecord {
   // --- Stops ------------------------------------------------------------------------------------------------------
   bool HasBegun(int32_t stop) const { return Get(begun_, stop); }
   void SetBegun(int32_t stop) { Set(begun_, stop); }
-  // Stop `stop` has ended: drops what it has read, and marks as ready the segments that nothing keeps from beginning
-  // any more; or an outcome, in the same way. `is_dead`: all that comes after it is dead. Once for each.
+  // Ends a stop or an outcome: drops the values that it has read and marks the segments ready for which it was the
+  // last. `is_dead`: everything after it is dead. REQUIRES: at most once for each.
   void EndStop(int32_t stop, bool is_dead);
 
   // --- Segments ---------------------------------------------------------------------------------------------------
   bool has_ready() const { return num_ready_ > 0; }
-  // The first one. REQUIRES: has_ready().
+  // Removes and returns the first ready segment. REQUIRES: has_ready().
   int32_t PopReady();
   void ClearReady();
   // Whether some stop before `segment` is dead.
   bool IsDead(int32_t segment) const;
-  // `segment` has run, or was found dead: drops what it has read, and ends the stops that it has not begun.
+  // Ends `segment`, which has run or is dead: drops the values that it has read and ends the stops that it did not
+  // begin.
   void EndSegment(int32_t segment, bool is_dead);
-  // How many have ended.
+  // The number of segments that have ended.
   int32_t num_ended() const { return num_ended_; }
 
  private:
@@ -54,7 +55,7 @@ class StepRecord {
   static bool Get(const uint64_t* bits, int32_t i) { return (bits[i / 64] >> (i % 64) & 1) != 0; }
   static void Set(uint64_t* bits, int32_t i) { bits[i / 64] |= uint64_t{1} << (i % 64); }
   void SetReady(int32_t segment);
-  // A part of `join` has ended. The join, if it has ended with that, comes before *first.
+  // Counts that a part of `join` has ended. If that was the last, puts the join before *first.
   void CountDown(int32_t join, uint32_t dead, uint32_t* first);
   void Drop(absl::Span<const SegmentTable::Drop> drops);
 

@@ -1,7 +1,7 @@
 #ifndef SLUICE_EXECUTOR_SERIAL_STRUCTURE_H_
 #define SLUICE_EXECUTOR_SERIAL_STRUCTURE_H_
 
-// The input of a serial program's compiler: which values a graph has, under which guards its nodes run, and its loops.
+// Analyses a graph for the compiler of serial programs: its values, the guards of its nodes, and its loops.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ enum class SerialRole : uint8_t {
   kConst,          // Nothing: its value is in the constant table.
   kAlias,          // Nothing: its outputs are its inputs (OpClass::kForward, LoopCond).
   kNothing,        // Nothing: only the order counts (NoOp).
-  kTrigger,        // The same, and whatever it waits for may be dead (ControlTrigger).
+  kTrigger,        // The same, but its inputs may be dead (ControlTrigger).
   kSwitch,         // Nothing: its outputs are its input; consumers stand in blocks.
   kMerge,          // A move per input, in that input's block; loop-carried: a register for the whole loop.
   kEnter,          // Constant: nothing. Else a move before the loop.
@@ -33,7 +33,7 @@ enum class SerialRole : uint8_t {
   kReturn,
   kStart,        // The beginning of an asynchronous call, which ends elsewhere (Note [Segments] in segment_plan.h).
   kSend,         // A call of its kernel, also where its input is dead.
-  kUnsupported,  // For the propagators.
+  kUnsupported,  // Only the dataflow driver can run it.
 };
 
 // Whether a graph may have asynchronous kernels and transfers.
@@ -69,14 +69,14 @@ class SerialStructure {
  public:
   static constexpr int32_t kNoValue = -1;
 
-  // Whatever the graph, this succeeds; is_structured() tells whether a serial program can be written. An error is a
-  // fault of the graph itself, frames beyond `limits`, or what `stop` (may be null) says.
+  // Succeeds for every sound graph; is_structured() says whether a serial program can be written. Returns errors of the
+  // graph itself, of frames beyond `limits`, and of `stop` (may be null).
   static absl::StatusOr<SerialStructure> Analyze(const Graph& graph, const KernelSet& kernels, StopPoll* stop = nullptr,
                                                  const LoadLimits& limits = LoadLimits(),
                                                  SerialWaits waits = SerialWaits::kRefused);
 
   bool is_structured() const { return why_not_.empty(); }
-  // Why a serial program cannot be written, for people.
+  // Why a serial program cannot be written, in words.
   const std::string& why_not() const { return why_not_; }
 
   const Graph& graph() const { return *graph_; }
@@ -102,7 +102,7 @@ class SerialStructure {
   // Some Switch that decides by `pred`, for error messages.
   NodeId switch_of(int32_t pred) const { return switch_of_.at(pred); }
   bool IsLoopMerge(NodeId id) const;
-  // Whether the node reads a reference where it wants a value, so that its output is a register of its own.
+  // Whether the node must read the value of a reference at `input`, so that its output has a register of its own.
   bool Dereferences(NodeId id, int32_t input) const;
 
  private:

@@ -22,7 +22,7 @@
 
 namespace sluice {
 
-// Shared by the runs of one program with segments; owned by their executor, and alive as long as a run.
+// What the runs of one program with segments share. Owned by their executor; must outlive all runs.
 struct WaitingPlan {
   const SerialProgram& program;
   const PortCalls& ports;
@@ -31,8 +31,8 @@ struct WaitingPlan {
 };
 
 // One run of a program with segments (Note [Segments]): runs those that are ready, one after the other, under the baton
-// (Note [Baton] in scheduler.h); asynchronous calls end on any thread and make others ready. Made for a run and gone
-// with it, before Done is called. Owns itself; its threads are the Scheduler's. No exception passes through it.
+// (Note [Baton] in scheduler.h); asynchronous calls end on any thread and make others ready. Lives for one run and is
+// destroyed before Done is called. Owns itself; its threads are the Scheduler's. No exception passes through it.
 class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, private SegmentOwner {
  public:
   static void RunAsync(const WaitingPlan& plan, const Executor::Args& args, Executor::Done done) noexcept;
@@ -57,14 +57,14 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   Call& TakeCall();
   // Finds where the results go.
   void Begin() noexcept;
-  // Calls that have ended.
+  // Handles calls that have ended.
   void DrainInbox() noexcept;
   void EndCall(const Call& call);
   // Runs what is ready until nothing is, the run must stop, or the turn of this thread is over.
   void RunReady() noexcept;
   void RunReadyIn(Entry* registers);
   absl::Status RunSegment(int32_t segment, Entry* registers);
-  // Of a dead segment, only the transfers are done: they tell others.
+  // Runs only the transfers of a dead segment: they pass the deadness on.
   absl::Status RunDeadSegment(int32_t segment);
   absl::Status TransferDead(const SerialInstruction& instruction);
   absl::Status SendDead(const SerialInstruction& instruction);
@@ -74,7 +74,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   void SetBegun(const SerialInstruction& instruction);
   // The call of the kernel of `instruction`, as errors and the observer see it.
   KernelCall CallOf(const SerialInstruction& instruction) const;
-  // Gives up the inputs that `instruction` is the last to read.
+  // Clears the inputs that `instruction` is the last to read.
   void ClearLastUses(const SerialInstruction& instruction);
   EntryTables Tables();
   absl::Status GiveResults();
@@ -91,7 +91,7 @@ class WaitingRun final : public Scheduler::Client, private AsyncCallOwner, priva
   StepRecord record_;
   SpanCallFrame* spans_ = nullptr;  // The call frame, where it is one.
   absl::Span<Tensor> results_;
-  std::unique_ptr<Tensor[]> own_results_;       // Where the call frame has no places for them.
+  std::unique_ptr<Tensor[]> own_results_;       // If the call frame has no places for them.
   Call first_call_;                             // Most steps have one at a time.
   std::forward_list<std::vector<Call>> calls_;  // Further blocks, which never grow, so that calls stay where they are.
   NodeCall* free_calls_ = &first_call_;

@@ -14,11 +14,11 @@
 
 namespace sluice {
 
-// Calls back when a time has come: for runs with a deadline, all of whose threads may be in kernels. One thread for the
-// whole process looks at the clock; it starts with the first use. It runs no call itself: calls are tasks of the
-// service threads (Note [Service threads] in service_threads.h), where one that takes long does not hold up the others;
-// only where the system gives no thread, this one makes them one after the other. Adding a time and removing it again
-// does not wake the thread, unless the time is the next of all. Thread-safe.
+// Calls functions at given times: needed for deadlines of runs all of whose threads may be in kernels. One thread per
+// process watches the clock; the first use starts it. It runs the calls as tasks of the service threads (Note [Service
+// threads] in service_threads.h), so that a long call does not delay others; only if the system gives no thread does it
+// run them itself, one after the other. Adding a time and removing it again wakes the thread only if that time is the
+// earliest. Thread-safe.
 class DeadlineTimer {
  public:
   using Id = int64_t;
@@ -38,17 +38,17 @@ class DeadlineTimer {
   // their own, or, after all calls that are due, on service threads. kNone, and no call, when the system gives no
   // thread to look at the clock.
   Id Add(absl::Time time, absl::AnyInvocable<void()> call) ABSL_LOCKS_EXCLUDED(mu_);
-  // What a call of Add that has answered kNone means for those who asked: kOutOfMemory.
+  // Returns the error to report when Add returned kNone: kOutOfMemory.
   static absl::Status NoThread() noexcept;
-  // Afterwards `call` does not run: waits for it when it has begun, but not when it is due and waits for its turn.
-  // Gives away the runs that this thread has deferred before it waits. Not to be called from inside `call`. Does
-  // nothing for kNone.
+  // Removes a call: afterwards it does not run. If it has begun, waits for its end, and first hands over the runs that
+  // this thread has deferred; if it is only queued, does not wait. Must not be called from inside `call`. Does nothing
+  // for kNone.
   void Remove(absl::Time time, Id id) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   using Key = std::pair<absl::Time, Id>;
-  // A call that was added. In the list of those that wait, then of those that are due, until its task has run: removed
-  // or not, the service threads have that until then.
+  // A call that was added. It is in the list of waiting calls, then of due calls, until its task has run, even if it
+  // was removed: the service threads keep a pointer to it until then.
   class Due final : public ServiceThreads::Task {
    public:
     Due(DeadlineTimer* timer, Key key, absl::AnyInvocable<void()> call)
@@ -61,12 +61,12 @@ class DeadlineTimer {
     const Key key_;
     // Guarded by the timer's mutex until `has_begun_`, and then the task's alone.
     absl::AnyInvocable<void()> call_;
-    bool has_begun_ = false, is_removed_ = false;  // Guarded by the timer's mutex. One of them at most.
+    bool has_begun_ = false, is_removed_ = false;  // Guarded by the timer's mutex. At most one of them is true.
   };
 
   static void* ThreadMain(void* timer);
   [[noreturn]] void Loop() ABSL_LOCKS_EXCLUDED(mu_);
-  // False: it was removed.
+  // Marks `due` as begun; returns false if it was removed.
   bool Begin(Due* due) ABSL_LOCKS_EXCLUDED(mu_);
   void HasEnded(const Key& key) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -74,15 +74,15 @@ class DeadlineTimer {
   ServiceThreads& service_threads_;
 
   Mutex mu_;
-  CondVar changed_;  // An earlier time has come in, or a call has ended.
+  CondVar changed_;  // An earlier time was added, or a call has ended.
   std::map<Key, Due> waiting_ ABSL_GUARDED_BY(mu_);
   std::map<Key, Due> due_ ABSL_GUARDED_BY(mu_);
-  absl::Time wakes_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // The thread sleeps no longer.
+  absl::Time wakes_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // When the thread's sleep ends.
   bool is_started_ ABSL_GUARDED_BY(mu_) = false;
 };
 
-// Has `call` called at `time` if that comes while this lives. The destructor waits for the call; not to be destroyed
-// inside of it. Of one thread.
+// Has `call` called at `time` unless destroyed before. The destructor waits for a call that has begun, so it must not
+// run inside it. Not thread-safe.
 class TimedCall {
  public:
   TimedCall(absl::Time time, absl::AnyInvocable<void()> call)

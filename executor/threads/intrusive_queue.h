@@ -24,7 +24,7 @@ class IntrusiveQueue {
     first_ = object->*kNext;
     return object;
   }
-  // Takes `object` out. False when it is not in here. Linear.
+  // Takes `object` out; returns false if it is not in the queue. Linear.
   bool Remove(T* object) {
     T* before = nullptr;
     for (T* at = first_; at != nullptr; before = at, at = at->*kNext) {
@@ -35,7 +35,7 @@ class IntrusiveQueue {
     }
     return false;
   }
-  // All of it, which leaves this empty.
+  // Moves all objects to the result; leaves this empty.
   IntrusiveQueue TakeAll() {
     const IntrusiveQueue all = *this;
     first_ = nullptr;
@@ -44,7 +44,7 @@ class IntrusiveQueue {
 
  private:
   T* first_ = nullptr;
-  T* last_ = nullptr;  // Of no meaning when first_ is null.
+  T* last_ = nullptr;  // Meaningless when first_ is null.
 };
 
 }  // namespace sluice

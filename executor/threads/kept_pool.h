@@ -18,7 +18,7 @@ class KeptBytes {
  public:
   static constexpr size_t kMax = size_t{256} << 20;
 
-  // Whether `bytes` more may be kept beside `kept`: no more than kMax together. Any number where nothing is kept.
+  // Whether `bytes` more may be kept in addition to `kept`: at most kMax in all, but any amount if nothing is kept yet.
   static bool MayKeep(size_t kept, size_t bytes) { return kept == 0 || (bytes <= kMax && kept <= kMax - bytes); }
 
   // Counts `bytes` more where they may be kept.
@@ -48,7 +48,7 @@ class KeptPool {
   KeptPool& operator=(const KeptPool&) = delete;
   ~KeptPool() { Clear(); }
 
-  // The one that was put back last; nothing where none is kept.
+  // Returns the object that was put back last, or nullopt if none is kept.
   std::optional<T> Take() ABSL_LOCKS_EXCLUDED(mu_) {
     std::optional<T> taken;
     MutexLock lock(&mu_);

@@ -7,8 +7,9 @@
 
 namespace sluice {
 
-// Calls `end`, which ends calls of asynchronous kernels. Where this thread is in no run, it may be one that waits for
-// the events of a device, and must run no kernels: a run continues on its own threads, or on a service thread.
+// Calls `end`, which ends calls of asynchronous kernels. If this thread is in no run, it may be the one that waits for
+// a device's events, which must not run kernels; the runs that `end` makes ready then continue on their own threads, or
+// on a service thread.
 template <typename End>
 void CallOffEventThread(End&& end) {
   ThreadRuns& runs = ThreadRuns::Current();

@@ -21,9 +21,9 @@ class ParallelJob {
  public:
   ParallelJob(const ShardPlan& plan, absl::FunctionRef<void(int64_t, int64_t)> work) : plan_(plan), work_(work) {}
 
-  // Works until no shard is left; other threads may still be at theirs then. An exception is kept for RethrowFailure,
-  // and shards that have not begun are left out: all before the one that failed have begun, so that the first failure
-  // by order, which is the one that counts, does not depend on the number of threads.
+  // Works until no shard is left; other threads may still be working on theirs then. An exception is kept for
+  // RethrowFailure, and shards that have not begun are left out: all before the one that failed have begun, so that the
+  // first failure by order, which is the one that counts, does not depend on the number of threads.
   void Work() noexcept {
     const FlushDenormals flush;
     const CheckScope checks;

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// The one T of the process, made with the first use; it lives for ever. A child of fork() gets a new one: threads of
-// the parent are not in it, and locks that they held stay held. Thread-safe.
+// Holds the one T of the process, made at the first use and never destroyed. A child of fork() gets a new T: it has
+// none of the parent's threads, and locks that those held would stay held. Thread-safe.
 template <typename T>
 class PerProcess {
  public:

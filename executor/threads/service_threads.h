@@ -16,10 +16,9 @@ namespace sluice {
 
 // Note [Service threads]
 // Ten thousand runs may have the same deadline, so a thread for each call that is due would be ten thousand threads.
-// One thread works through the queue instead. Any task may block, though, perhaps until another task of the queue has
-// run: so where no task was begun for kPatience, the next one begins on another thread. That costs max_running threads
-// at most, unless no task is begun for kLongPatience: then all of them block, most likely for what waits, and one more
-// thread is added each time.
+// One thread works through a queue instead. A task may block, however, even until a later task of the queue has run. So
+// when no task has begun for kPatience, the next one begins on another thread, up to max_running threads. When no task
+// has begun for kLongPatience, all of these probably wait for queued tasks, and one more thread is added each time.
 // Invariants, under the lock:
 // - While tasks wait, some thread is idle, and one idle thread (the standby) sleeps no longer than until the patience
 //   with the running tasks ends: no task waits for ever, whatever the others do. (Only where the system gives no more
@@ -27,9 +26,9 @@ namespace sluice {
 // - Each kAtOnce task that waits has an idle thread of its own.
 // - Tasks of one urgency begin in the order in which they came.
 
-// Threads of the process for what must go on though no thread of a host or of a pool is there for it: calls that are
-// due at a deadline, and runs without threads of their own that wait for a thread which is going to wait itself. They
-// start with the first task; a few stay for the next ones. Thread-safe. Lives for ever.
+// Threads of the process for work that must proceed when no thread of a host or a pool is available: calls due at a
+// deadline, and deferred runs without threads of their own whose thread is about to wait. They start with the first
+// task; a few stay for the next ones. Thread-safe. Lives for ever.
 class ServiceThreads {
  public:
   // Something to run. Borrowed until RunTask is called, which may free it.
@@ -45,8 +44,8 @@ class ServiceThreads {
     Task* next_task_ = nullptr;
   };
   enum class Urgency : uint8_t {
-    kAtOnce,  // On a thread of its own: for tasks that others wait for while they block this queue.
-    kSoon,    // Before all that is kInTurn: short, and others depend on it.
+    kAtOnce,  // On a thread of its own: for tasks on which others wait that block this queue.
+    kSoon,    // Before all tasks that are kInTurn: short tasks on which others depend.
     kInTurn
   };
   // As pthread_create.
@@ -54,7 +53,7 @@ class ServiceThreads {
 
   static constexpr absl::Duration kPatience = absl::Milliseconds(1);
   static constexpr absl::Duration kLongPatience = absl::Milliseconds(50);
-  // More threads than these do not wait for tasks.
+  // At most this many threads wait for tasks; others end.
   static constexpr int kMaxIdle = 2;
 
   static ServiceThreads& Global();
@@ -64,9 +63,9 @@ class ServiceThreads {
   ServiceThreads(const ServiceThreads&) = delete;
   ServiceThreads& operator=(const ServiceThreads&) = delete;
 
-  // Has `task` run by a service thread. False, and nothing happens, when none is free and the system gives no more.
+  // Has a service thread run `task`. Returns false, without effect, if none is free and the system gives no more.
   [[nodiscard]] bool Run(Task* task, Urgency urgency = Urgency::kInTurn) noexcept ABSL_LOCKS_EXCLUDED(mu_);
-  // Threads that there are, busy or not; the most that there have been.
+  // The number of threads now, busy or not; and the largest number so far.
   int num_threads() const ABSL_LOCKS_EXCLUDED(mu_);
   int most_threads() const ABSL_LOCKS_EXCLUDED(mu_);
   int max_running() const { return max_running_; }
@@ -80,8 +79,8 @@ class ServiceThreads {
 
   static void* ThreadMain(void* threads);
   void Loop() ABSL_LOCKS_EXCLUDED(mu_);
-  // The next task for this thread, which is idle meanwhile; without a task: it is to end. A thread that has just ended
-  // a shared task begins the next one whatever the others do.
+  // Waits for the next task for this thread; returns none if the thread should end. A thread that has just ended a
+  // shared task takes the next one without regard to kPatience.
   Taken Await(bool has_ended_one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Taken Take(Urgency urgency) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool AddThread() noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -22,9 +22,9 @@ namespace sluice {
 class ParallelJob;
 
 // Note [Exact size]
-// A pool of n threads has n - 1 of its own: the n-th is the one that calls. It works in ParallelFor, in Executor::Run
-// and in steps over several devices (StepTasks), so that at most n threads are busy for one caller. A pool of one still
-// runs what is scheduled, which nothing else might ever do: it has a thread for that, from the first Schedule on.
+// A pool of n threads has n - 1 of its own: the n-th is the calling thread, which works in ParallelFor, in
+// Executor::Run and in steps over several devices (StepTasks), so that at most n threads are busy for one caller. A
+// pool of one still has a thread for scheduled tasks, started by the first Schedule: otherwise they might never run.
 
 struct ThreadPoolOptions {
   // The caller included. 0: as many as there are processors for this process.

@@ -2,23 +2,23 @@
 #define SLUICE_EXECUTOR_THREADS_THREAD_RUNS_H_
 
 // Note [Deferred runs]
-// A thread that is in a kernel of one run may set others free: a Send ends another run's Recv, a cancellation ends
-// many. It does not continue those there and then: kernels would run inside kernels, `done` would be called inside a
-// kernel, and the stack would grow with the length of the chain. Such a run is deferred: it waits in a list of the
-// thread's until the thread is in no run any more.
+// A thread in a kernel of one run may make other runs ready: a Send ends another run's Recv, a cancellation ends many.
+// It does not continue them at once: kernels would run inside kernels, `done` would be called inside a kernel, and the
+// stack would grow with the length of the chain. It defers such a run: keeps it in a list of its own until the thread
+// has left all runs.
 //
-// Nothing may wait there for a thread that is not coming. So deferred runs are handed over: to their own threads before
-// the thread begins a kernel that takes long, and at once where the thread's run has a single long stretch before it
-// (the serial driver); and to any thread there is, a service thread at worst, before the thread waits.
+// No run may stay in that list while its thread is busy or asleep. So deferred runs are handed to their own threads
+// before the thread begins a long kernel, and at once if the thread's run does not stop before its end (the serial
+// driver); before the thread waits, they are handed to any other thread, if need be a service thread.
 //
-// A thread whose caller waits for one run, or for one step, works for nothing else: at the end of the outermost run the
-// others are handed over, those without threads to a service thread. So the caller does not wait for what they do (it
-// comes back at its deadline), and holds no lock that they might want. Only a thread that waits for nothing continues
+// A thread whose caller waits for one run or step works for nothing else: at the end of the outermost run it hands the
+// others over, those without threads to a service thread. So the caller does not wait for other runs (it returns at its
+// deadline), and they cannot need a lock that the caller holds. Only a thread whose caller waits for nothing continues
 // runs without threads itself.
 //
-// Invariant: when a thread begins to sleep, its list is empty (or the system gives no service thread). So every loop
-// that sleeps gives the list away before each sleep, not once before the loop: what it does in between, a look at its
-// deadline above all, may defer runs, its own included.
+// Invariant: when a thread begins to sleep, its list is empty (or the system gives no service thread). So a loop that
+// sleeps must hand the list over before each sleep, not once before the loop: the work between two sleeps, such as
+// checking the deadline, may defer runs, including the loop's own.
 
 #include <cstdint>
 #include <utility>
@@ -30,19 +30,19 @@
 
 namespace sluice {
 
-// A run that can be continued by a thread that is in no other: RunTask does so. Whatever holds a pointer to one for
-// that purpose owns one reference, which RunTask and a successful HandOver consume.
+// A run that can be continued by RunTask, on a thread that is in no other run. A pointer held for that purpose owns one
+// reference, which RunTask and a successful HandOver consume.
 class DeferredRun : public ServiceThreads::Task {
  public:
   enum class To : uint8_t {
     kRunner,       // Only to the host's Runner (Args::runner); runs without one refuse.
-    kOwnThreads,   // Where the run may use several threads.
-    kAnyOwnThread  // Also where it has one alone, or uses one at a time.
+    kOwnThreads,   // Only if the run may use several threads.
+    kAnyOwnThread  // Also if it has only one thread, or uses one at a time.
   };
-  // Has threads of the run's continue it. False, and nothing happens, when it has no such threads.
+  // Hands the run to its own threads. Returns false, without effect, if it has no such threads.
   virtual bool HandOver(To to) noexcept = 0;
 
-  // The step that it is a part of; invalid: it is not known to be part of one.
+  // The step that the run is a part of; invalid if none is known.
   StepId step_id() const { return step_id_; }
 
  protected:
@@ -55,11 +55,11 @@ class DeferredRun : public ServiceThreads::Task {
   DeferredRun* next_deferred_ = nullptr;
 };
 
-// A thread's state: how many runs it is in, one inside the other, and the runs that it has deferred. See Note [Deferred
-// runs]. Used by the thread itself alone.
+// The state of a thread: how many nested runs it is in, and the runs that it has deferred. See Note [Deferred runs].
+// Used only by its own thread.
 class ThreadRuns {
  private:
-  // What the caller of this thread waits for, if it does.
+  // What this thread's caller waits for, if anything.
   struct Awaited {
     bool Has(const DeferredRun& other) const {
       return &other == run || (step_id.valid() && other.step_id() == step_id);
@@ -71,8 +71,7 @@ class ThreadRuns {
   };
 
  public:
-  // Runs that a thread begins inside of one another, each from the `done` or a kernel of the one before. More are
-  // deferred.
+  // How many runs a thread nests, each begun in a kernel or the `done` of the previous one. Further runs are deferred.
   static constexpr int kMaxNested = 16;
 
   static ThreadRuns& Current() {
@@ -80,7 +79,7 @@ class ThreadRuns {
     return runs;
   }
 
-  // While it lives, its thread is in a run (one more). At the end of the outermost, continues what was deferred.
+  // Marks its thread as in one more run. The end of the outermost Scope continues the deferred runs.
   class Scope {
    public:
     Scope() : runs_(Current()) { ++runs_.depth_; }
@@ -93,7 +92,7 @@ class ThreadRuns {
    private:
     ThreadRuns& runs_;
   };
-  // The same, but hands deferred runs that have threads over at once.
+  // As Scope, but hands runs that have threads to them at once instead of deferring them.
   class HandOverScope {
    public:
     HandOverScope() : runs_(Current()), outer_(std::exchange(runs_.hands_over_, true)) { ++runs_.depth_; }
@@ -108,12 +107,12 @@ class ThreadRuns {
     ThreadRuns& runs_;
     const bool outer_;
   };
-  // While it lives, the caller of this thread waits for `run` and the other parts of its step, and for nothing else:
-  // what is continued at the end of the outermost run. `run` outlives this.
+  // While it lives, this thread's caller waits only for `run` and the other parts of its step, and the end of the
+  // outermost run continues nothing else on this thread. `run` must outlive this.
   class AwaitScope {
    public:
     explicit AwaitScope(const DeferredRun& run) : AwaitScope(Awaited{true, &run, run.step_id()}) {}
-    // The same where no DeferredRun stands for the run, of step `step_id` (which may be invalid).
+    // As above, for a run without a DeferredRun, of step `step_id` (which may be invalid).
     explicit AwaitScope(StepId step_id) : AwaitScope(Awaited{true, nullptr, step_id}) {}
     AwaitScope(const AwaitScope&) = delete;
     AwaitScope& operator=(const AwaitScope&) = delete;
@@ -125,8 +124,8 @@ class ThreadRuns {
     ThreadRuns& runs_;
     const Awaited outer_;
   };
-  // For a thread that waits for a step, perhaps inside a kernel, and works meanwhile: while it lives, the thread counts
-  // as in no run. Runs of others that are deferred meanwhile are not continued inside of that kernel. Begins with
+  // For a thread that works while it waits for a step, possibly inside a kernel: while it lives, the thread counts as
+  // in no run. Other runs deferred meanwhile are not continued inside that kernel. The constructor calls
   // HandToAnyThread.
   class WaitScope {
    public:
@@ -142,34 +141,34 @@ class ThreadRuns {
     const Awaited awaited_;
   };
 
-  // Runs that this thread is in.
+  // The number of runs that this thread is in.
   int depth() const { return depth_; }
   // Whether `run` may be continued here and now: the thread is in no run, and its caller does not wait for another.
   bool MayContinue(const DeferredRun& run) const { return depth_ == 0 && (!awaited_.is_awaited || awaited_.Has(run)); }
 
-  // Puts `run` on the list, or hands it to its own threads where this thread is in a HandOverScope.
+  // Defers `run`; in a HandOverScope, hands it to its own threads if it has any.
   // REQUIRES: depth() > 0.
   void Push(DeferredRun* run) noexcept {
     if (!hands_over_ || !run->HandOver(DeferredRun::To::kOwnThreads)) PushLocal(run);
   }
-  // Puts `run` on the list, whatever this thread is in.
+  // Defers `run` even in a HandOverScope.
   void PushLocal(DeferredRun* run) noexcept { deferred_.PushBack(run); }
-  // Takes `run` off the list. False when it is not there.
+  // Takes `run` out of the list. Returns false if it is not there.
   bool Remove(DeferredRun* run) noexcept { return deferred_.Remove(run); }
 
   bool has_deferred() const { return !deferred_.empty(); }
-  // Before something that takes long: hands the deferred runs that have threads to those.
+  // Hands the deferred runs that have threads to them. Call it before a long kernel.
   void HandToOwnThreads() noexcept {
     if (ABSL_PREDICT_FALSE(!deferred_.empty())) HandAll(DeferredRun::To::kOwnThreads);
   }
-  // Before a wait: hands all deferred runs to their own threads, as far as `to` says, and the rest to service threads.
+  // Hands each deferred run to its own threads if `to` allows it, else to a service thread. Call it before a wait.
   void HandToAnyThread(DeferredRun::To to = DeferredRun::To::kAnyOwnThread) noexcept;
 
  private:
   using List = IntrusiveQueue<DeferredRun, &DeferredRun::next_deferred_>;
 
   void HandAll(DeferredRun::To to) noexcept;
-  // At the end of the outermost run.
+  // Continues or hands over the deferred runs at the end of the outermost run.
   void RunAll(bool hands_over) noexcept;
 
   int depth_ = 0;

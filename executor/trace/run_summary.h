@@ -21,7 +21,7 @@ struct SummaryRow {
   int64_t bytes = 0;  // Of all outputs of all times.
 };
 
-// Times inside kernels, by op and by node, for people: nodes that rewrites have made count as what the user wrote
+// Times inside kernels, by op and by node: nodes that rewrites have made count as what the user wrote
 // there, "feed 'x'" or "If 'cond'" (Note [Made nodes]). A value type.
 struct RunSummary {
   int64_t times = 0;     // Nodes run.

@@ -9,7 +9,7 @@
 //   return Error(ErrorCode::kInputSlot).Node("net/conv", "Conv2D").Input(1, "net/relu:3")
 //       .Found("slot 3").Expected("a slot below 1").Text("names an output that is not there");
 //
-// `FormatError` renders the many-line form for people, `ErrorInfoOf` reads the facts back.
+// `FormatError` renders the many-line form that users read, `ErrorInfoOf` reads the facts back.
 
 #include <cstdint>
 #include <optional>
@@ -94,7 +94,7 @@ absl::Status WithChangedFacts(const absl::Status& status, absl::FunctionRef<void
 // All errors of a load, the status's own first; {status} when it stands for just one. See ErrorCollector.
 std::vector<absl::Status> AllErrors(const absl::Status& status);
 
-// The form for people: "SLC2104 INVALID_ARGUMENT: ..." and its at/in/rule/help/see lines; all errors of a load one
+// The form that users read: "SLC2104 INVALID_ARGUMENT: ..." and its at/in/rule/help/see lines; all errors of a load one
 // after the other. `one_line` gives the first line of the first error only.
 std::string FormatError(const absl::Status& status, bool one_line = false);
 

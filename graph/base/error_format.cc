@@ -1,4 +1,4 @@
-// FormatError: an error for people, in the form
+// FormatError: an error as users read it, in the form
 //
 //   SLC2103 INVALID_ARGUMENT: Conv2D 'net/conv': input 1 'net/relu:3': found slot 3, expected a slot below 1
 //     at    'detector.pb', node 417, bytes 1,849,022-1,849,310

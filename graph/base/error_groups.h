@@ -31,7 +31,7 @@ int64_t CountErrors(const absl::Status& status);
 // the op. In the order of their first errors.
 std::vector<ErrorGroup> GroupErrors(absl::Span<const absl::Status> errors);
 
-// The form for people (see FormatError) of a whole group: how many, of which ops, where the first ones are.
+// The form that users read (see FormatError) of a whole group: how many, of which ops, where the first ones are.
 std::string FormatErrorGroup(const ErrorGroup& group);
 
 }  // namespace sluice

@@ -169,7 +169,7 @@ std::string Canonicalize(absl::string_view name, const BoundAttrs& attrs) {
       case AttrKind::kType:
         absl::StrAppend(&key, attr.second.view().ToString());
         break;
-      default:  // The text for people may leave something out: the bytes do not.
+      default:  // The text of a value may leave something out: its bytes do not.
         absl::StrAppend(&key, "\"", absl::CEscape(attr.second.bytes()), "\"");
         break;
     }

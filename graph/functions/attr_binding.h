@@ -32,17 +32,17 @@ struct BoundFunction {
 // Looks `name` up and binds its attrs to `given`; attrs that `given` lacks get the signature's defaults. Given attrs
 // that the function does not declare are kept when they do not start with '_' (bodies may use them all the same).
 // kFunctionUnknown, kAttrUnbound when an attr has neither value nor default, kAttrKind / kAttrValue when a value does
-// not suit the signature; errors name the function but no node.
+// not match the signature; errors name the function but no node.
 absl::StatusOr<BoundFunction> BindFunction(const FunctionLibrary& library, absl::string_view name,
                                            absl::Span<const NamedAttr> given);
 
 // `value` with each placeholder ("$T") in it replaced by the value bound for it, inside nested functions too.
-// kAttrUnbound naming the placeholder if no value is bound. Not recursive. `budget` (may be null) is what replacements
-// may still cost in bytes and shrinks by what they do; kLimitAttrBytes when it is used up.
+// kAttrUnbound naming the placeholder if no value is bound. Not recursive. Subtracts the bytes of replacements from
+// `budget` (may be null); kLimitAttrBytes when it is used up.
 absl::StatusOr<AttrValue> SubstitutePlaceholders(AttrView value, const BoundAttrs& bound, int64_t* budget = nullptr);
 
-// A budget for all nodes of one body: each bound value once, and enough for what is small. Attrs whose size doubles
-// with each call would otherwise fill the memory after thirty of them.
+// Returns a budget for all nodes of one body: each bound value once, and some more for small values. Without it, attrs
+// whose size doubles with each call would fill the memory after thirty calls.
 int64_t SubstitutionBudget(const BoundAttrs& bound);
 
 // Whether `value` holds a placeholder anywhere. Not recursive.

@@ -16,7 +16,7 @@ namespace sluice {
 // Note [Values in bodies]
 // Inputs and results are texts: "arg" is all tensors of an argument, "arg:i" one of them; "node:out" is all tensors of
 // the output argument `out` of a node, "node:out:i" one of them; "^node" (or "^arg") is a control input. A plain "node"
-// means nothing. How many tensors an output argument has follows from the op's schema under the node's bound attrs.
+// is an error. How many tensors an output argument has follows from the op's schema under the node's bound attrs.
 
 // One tensor that a text stands for: output `slot` of body node `node`, or (node -1) the flat argument `slot`.
 // Of a control input the slot is kControlIndex, unless it is an argument.
@@ -33,12 +33,13 @@ class BodyValues {
 
   // Adds the next node of the body, numbered from 0. kNodeDuplicate when a node or an argument has that name.
   absl::Status AddNode(absl::string_view name);
-  // Says what node `node` gives. REQUIRES: before anything that may name it is resolved; both are borrowed.
+  // Declares the outputs of node `node`. Borrows `schema` and `signature`. REQUIRES: called before any text that may
+  // name the node is resolved.
   void SetOutputs(int32_t node, const OpSchema& schema, const Signature& signature);
 
   // The number of the node called `name`, or -1.
   int32_t FindNode(absl::string_view name) const;
-  // The first tensor of the argument called `name`; nothing where none is called so, or it has no tensors.
+  // The first tensor of the argument `name`; nullopt if there is no such argument or it has no tensors.
   std::optional<BodyValue> FindArgument(absl::string_view name) const;
   // Appends the tensors that `text` stands for. kFunctionBody.
   absl::Status Resolve(absl::string_view text, std::vector<BodyValue>* values) const;

@@ -1,13 +1,12 @@
 #ifndef SLUICE_GRAPH_FUNCTIONS_CALL_CHOICE_H_
 #define SLUICE_GRAPH_FUNCTIONS_CALL_CHOICE_H_
 
-// Which calls of functions are replaced by bodies, and which stay calls.
+// Decides which calls of functions are replaced by bodies, and which stay calls.
 //
 // Note [Called or inlined]
-// An inlined body costs its nodes once more for each call, and runs with the nodes around it, on several threads where
-// there are any. A called body is compiled once, however often it is called, and runs by itself, on one thread. Which
-// of both happens changes no value, no deadness, no order of effects and no progress, so a call may stay one only where
-// nothing of this can differ:
+// An inlined body adds its nodes to the graph once per call, and runs together with the nodes around it, on several
+// threads if there are any. A called body is compiled once and runs by itself, on one thread. The choice must not
+// change values, deadness, the order of effects or progress, so a call may stay only if none of these can differ:
 //   1. The body, with all that it calls, is plain: no control flow but functional (If, Case, While), nothing that
 //      waits (transfers), no references, no device asked for, no function bound at the call, nothing unknown.
 //   2. No argument of the call may be dead or late: it does not come after primitive control flow or a transfer, nor
@@ -17,8 +16,8 @@
 //      needed_parts.h. A call of it runs as a whole, so none stays that has effects.
 //   4. A body in which kernels keep state is called if it is marked `_noinline`, and inlined otherwise, whatever it
 //      costs. Whether calls share that state does not depend on the choice: see Note [State of calls] in call_states.h.
-// Where both are possible, `_noinline` functions are called, and so are those that cost too much: by nodes of the body
-// times calls. The same graph gives the same choice.
+// If both are possible, `_noinline` functions are called, and so are functions that would add too many nodes (nodes of
+// the body times calls). Equal graphs get equal choices.
 
 #include <cstdint>
 #include <memory>
@@ -48,7 +47,7 @@ class CallChoice {
   static constexpr double kMaxInlined = 65'536;
 
   // `keeps_state`: whether kernels of an op keep state from run to run, of their own or under the names of their nodes.
-  // Used here alone.
+  // Used only in the constructor.
   using KeepsState = absl::FunctionRef<bool(const OpSchema& op)>;
   CallChoice(const Graph& graph, CallPolicy policy, KeepsState keeps_state);
   CallChoice(const CallChoice&) = delete;
@@ -67,7 +66,7 @@ class CallChoice {
   std::vector<absl::string_view> CalleesOf(absl::string_view function) const;
   bool CallsAny() const { return calls_any_; }
 
-  // By id: the nodes of `graph` for which `begins` is true, and all that come after them. Linear.
+  // Returns, by id, the nodes of `graph` for which `begins` is true and all nodes after them. Linear.
   static std::vector<bool> FindNodesAfter(const Graph& graph, absl::FunctionRef<bool(NodeId id)> begins);
   // Those after primitive control flow or a transfer, which may stand in the bodies that `graph` calls.
   std::vector<bool> FindLateNodes(const Graph& graph) const;

@@ -22,9 +22,9 @@ namespace sluice {
 // The book-keeping of a rewrite that replaces nodes which call functions by other nodes.
 //
 // Note [Replacing calls]
-// A call is replaced in constant time: it is removed, and a note says which output stands for each of its outputs and
-// which nodes have run when it has ("done"). Edges that still point to it are turned in one pass at the end, in
-// Finish(); code that reads edges before that goes through Resolve(). So n calls cost one walk over the graph, not n.
+// Replacing a call takes constant time: the call is removed, and a record says which outputs replace its outputs and
+// which nodes replace it as a control input ("done"). Finish() redirects all edges that still point to removed calls in
+// one pass; code that reads edges before that must use Resolve(). So n calls cost one walk over the graph, not n.
 //
 // Borrows the graph. Not thread-safe; lives for one rewrite.
 class CallExpansion {
@@ -66,35 +66,35 @@ class CallExpansion {
   // Counts nodes added by others. kLimitNodes at `call` when they are too many.
   absl::Status Count(NodeId call, size_t nodes);
 
-  // Data inputs of `id` as they are after the replacements so far. Control inputs are turned by Finish().
+  // Data inputs of `id` as they are after the replacements so far. Finish() redirects control inputs.
   absl::StatusOr<std::vector<Output>> Inputs(NodeId id);
   std::vector<NodeId> Controls(NodeId id) const;
 
   // Keeps a node with the name of `id` when it is replaced: an IdentityN of its outputs, or a NoOp without outputs.
   void Keep(NodeId id) { kept_.insert(id); }
 
-  // Takes `id` out of the graph. See Note [Replacing calls].
+  // Removes `id` from the graph and records its replacement. See Note [Replacing calls].
   absl::Status Replace(NodeId id, std::vector<Replacement> outputs, std::vector<NodeId> done);
 
-  // Turns all edges that point to replaced nodes.
+  // Redirects all edges that point to replaced nodes.
   absl::Status Finish();
 
-  // Notes that all of these nodes are needed where one of them is. A node that is or will be replaced stands for what
-  // takes its place: among `values` for its outputs too, among `controls` for what has run when it has.
+  // Records that if one of these nodes is needed, all are. A node that is or will be replaced stands for its
+  // replacement: in `values` for its outputs and its "done" nodes, in `controls` only for the latter.
   void Together(std::vector<NodeId> values, std::vector<NodeId> controls) {
     together_.push_back({std::move(values), std::move(controls)});
   }
   // After Finish: puts what has replaced them in the place of the roots in `parts`, and adds what was noted.
   void AddTo(InlinedParts* parts) const;
 
-  // Calls still to be looked at, oldest first. Those of what takes the place of a call may stay where it might have,
-  // and are in the same scope.
+  // Appends a call to be processed. Calls within the replacement of a call are in the same scope and may stay only if
+  // that call might have.
   void Push(NodeId call, int depth) { pending_.push_back({call, depth, may_stay_, scope_, around_, origin_}); }
   void Push(const Pending& pending) { pending_.push_back(pending); }
   bool Pop(Pending* pending);
-  // No call in the replacement of the call that was popped last stays a call.
+  // Says that no call in the replacement of the last popped call may stay.
   void NoneMayStay() { may_stay_ = false; }
-  // It is an If, a Case or a While which TensorFlow does not lower.
+  // Says that the last popped call is an If, a Case or a While that TensorFlow does not lower.
   void IsFunctional() { origin_ = Origin::kFunctional; }
 
   int64_t nodes_added() const { return nodes_added_; }
@@ -102,7 +102,7 @@ class CallExpansion {
  private:
   struct Replaced {
     std::string name;
-    MadeFor made_for;  // What the user knows it as.
+    MadeFor made_for;  // The node as the user knows it.
     std::string device;
     std::vector<Replacement> outputs;
     std::vector<NodeId> done;
@@ -113,13 +113,13 @@ class CallExpansion {
   };
 
   absl::StatusOr<Output> Resolve(Output output);
-  // Gives `value`, which replaces `output`, on after the gate of that replacement, from now on.
+  // Makes `value`, the replacement of `output`, available only after its gate has run; later users get the gated one.
   absl::StatusOr<Output> AddGate(const Output& output, const Output& value);
   // The node to wait for instead of `id`; not valid when there is nothing to wait for.
   absl::StatusOr<NodeId> ResolveControl(NodeId id);
   absl::Status TurnEdges(NodeId id);
-  // These nodes and, in the place of those that were replaced, what gives their outputs (only of `values`) or has run
-  // when they have.
+  // Returns these nodes, with each replaced one exchanged for its "done" nodes and, in `values`, the nodes of its
+  // outputs.
   std::vector<NodeId> Replacements(std::vector<NodeId> values, std::vector<NodeId> controls) const;
 
   Graph& graph_;

@@ -13,11 +13,12 @@
 namespace sluice {
 
 // Names for the instances of functions in one plan (Note [State of calls] in call_states.h), whose numbers depend on
-// what was inlined first. A name is made from what the instance is known by, so it is the same in every plan of a graph
-// and in every process: checkpoints hold it. Not thread-safe; complete when the plan is made.
+// what was inlined first. A name is made from what identifies the instance, so it is the same in every plan of a graph
+// and in every process: checkpoints contain it. Not thread-safe; complete when the plan is made.
 class CallStateNames {
  public:
-  // A name for `function` with its attrs, called in a way that `how` tells from others: short, printable, without '/'.
+  // Makes a name for `function` with its attrs; `how` distinguishes the ways in which it is called. Short, printable,
+  // without '/'.
   static std::string Make(absl::string_view how, const BoundFunction& function);
 
   // Names `instance`, which CallStates::Enter has given for a call in `from`.

@@ -15,9 +15,9 @@
 //   - The instances within a `_noinline` function that is called by PartitionedCall or StatefulPartitionedCall are its
 //     own: those of the same functions outside of it are others. An If, a Case, a While and a direct call do not tell
 //     instances apart in this way, but one that they make is not that of a PartitionedCall.
-// So an instance is known by the instance around it, by how it is called, and by the function with its attrs. While a
-// plan is made, instances are numbers. A node in an inlined instance carries an attr that says which it is in, and the
-// name that it has there; a call that stays carries the number of what it calls.
+// So an instance is identified by the instance around it, by how it is called, and by the function with its attrs.
+// While a plan is made, instances are numbers. A node in an inlined instance carries an attr that says which it is in,
+// and the name that it has there; a call that stays carries the number of what it calls.
 // A resource without a name of its own (a VarHandleOp, say) has that of its node, in an instance the name there.
 
 #include <cstddef>

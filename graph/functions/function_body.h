@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_FUNCTIONS_FUNCTION_BODY_H_
 #define SLUICE_GRAPH_FUNCTIONS_FUNCTION_BODY_H_
 
-// Putting the body of a function into a graph: the one place where the names that bodies use become edges.
+// Adds the body of a function to a graph: the only place where the names in bodies become edges.
 // See Note [Values in bodies] in body_values.h.
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace sluice {
 
 struct BodyOptions {
-  // Put before the names of nodes and frames. A name that is taken gets "_1", ... behind it.
+  // The prefix of the names of nodes and frames. A name that is taken gets a suffix "_1", ...
   std::string prefix;
   // The arguments, flattened: one output per entry of the function's signature.
   std::vector<Output> args;

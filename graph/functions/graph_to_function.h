@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-// What of a graph becomes a function.
+// The parts of a graph that become a function.
 struct FunctionSpec {
   std::string name;
   // Each becomes an argument of its type; the nodes themselves (placeholders, _Arg) are left out of the body.

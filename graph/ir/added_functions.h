@@ -61,7 +61,7 @@ class AddedFunctions {
   };
 
   bool Insert(Row row) ABSL_LOCKS_EXCLUDED(mu_) {
-    std::vector<Row> gone;  // Destroyed without the lock: the functions are other people's.
+    std::vector<Row> gone;  // Destroyed without the lock: their destructors may be a host's.
     MutexLock lock(&mu_);
     const auto first_gone = std::partition(rows_.begin(), rows_.end(), [](const Row& r) { return !r.owner.expired(); });
     gone.assign(std::make_move_iterator(first_gone), std::make_move_iterator(rows_.end()));

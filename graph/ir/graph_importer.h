@@ -74,7 +74,7 @@ class GraphImporter {
   absl::Status CheckSize() const;
   // Refuses text that is not UTF-8 and merges what stands in the file twice.
   absl::Status TakeForm();
-  // `status`, which knows a byte, with the place of the node that the byte is in; unchanged outside of nodes.
+  // Adds to `status`, which names a byte, the place of the node that this byte is in; unchanged outside of nodes.
   absl::Status LocateInNode(const absl::Status& status) const;
   absl::Status Scan();
   absl::Status ReadVersions(absl::string_view bytes, size_t offset);

@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-// Bytes of a binary GraphDef and what keeps them alive.
+// Bytes of a binary GraphDef and their owner.
 struct GraphSource {
   absl::string_view bytes;
   std::shared_ptr<const void> owner;  // Null: the bytes outlive the graph.

@@ -9,21 +9,21 @@
 
 namespace sluice {
 
-// What passes, gradients and tools know of an op beside its registration. The ops of TensorFlow have theirs in
-// graph/ops/op_traits.txt; those of hosts and functions have none.
+// Facts about an op beside its registration, for passes, gradients and tools. Those of TensorFlow's ops stand in
+// graph/ops/op_traits.txt; ops of hosts and functions have the defaults.
 struct OpTraits {
   enum class Gradient : uint8_t {
-    kUnknown,      // "unknown": nobody has written one.
+    kUnknown,      // "unknown": not written yet.
     kFunction,     // "rule": a function of graph/gradients.
     kNone,         // "none": no derivative: shapes, comparisons, integers, effects.
     kRefused,      // "refused": has a derivative, which neither TensorFlow nor we compute.
-    kControlFlow,  // "flow": the engine of gradients knows how.
+    kControlFlow,  // "flow": the engine of gradients differentiates it itself.
   };
 
   Gradient gradient = Gradient::kUnknown;
-  // "impure": not stateful, but its value comes from elsewhere, or it exists for what it does.
+  // "impure": not stateful, but two calls may give different values, or it has an effect.
   bool is_impure = false;
-  // "rerun": stateful, but a body may run it again: it only reads, or what it makes belongs to one run.
+  // "rerun": stateful, but a body may run it again: it only reads, or its state belongs to one run.
   bool may_run_again = false;
   // "total": its kernels take any values of any shapes that agree.
   bool takes_any_value = false;

@@ -13,17 +13,15 @@
 
 namespace sluice {
 
-// Reads how a SavedModel's custom gradients (tf.custom_gradient) are called. The library knows which function is the
-// gradient of which op type; which of its results belong to which inputs, and which values of the forward pass it
-// takes, stands in the object graph of the MetaGraph that was loaded, of a binary or a text SavedModel. For
-// GradientOptions::custom:
+// Reads how a SavedModel's custom gradients (tf.custom_gradient) are called. The library says which function is the
+// gradient of which op type. The object graph of the loaded MetaGraph says which of its results belong to which inputs,
+// and which values of the forward pass it takes, in binary and text SavedModels. For GradientOptions::custom:
 //
 //   SLUICE_ASSIGN_OR_RETURN(options.custom, FindCustomGradients(model));
 //
-// Empty where nothing is registered, or there is no object graph. Gradients that the object graph does not tell of, or
-// with results or captures of kinds unknown here, are left out: AddGradients says so where one of them is needed.
-// Linear. `stop` is polled; it may be null. kLimitNodes where all of them together have more than
-// limits.max_expanded_nodes results and captures.
+// Empty where nothing is registered, or there is no object graph. Omits gradients that are not in the object graph, or
+// have results or captures of unknown kinds: AddGradients fails if one of them is needed. Linear. `stop` is polled; it
+// may be null. kLimitNodes where all of them together have more than limits.max_expanded_nodes results and captures.
 absl::StatusOr<std::vector<CustomGradient>> FindCustomGradients(const LoadedGraph& model, StopPoll* stop = nullptr,
                                                                 const LoadLimits& limits = LoadLimits());
 

@@ -10,7 +10,7 @@ namespace sluice {
 // What a file with a graph in it can be.
 enum class GraphFormat : uint8_t { kGraphDef, kGraphDefText, kMetaGraph, kMetaGraphText, kSavedModel, kSavedModelText };
 
-// "GraphDef", "GraphDef text", "MetaGraphDef", ... for people.
+// Returns "GraphDef", "GraphDef text", "MetaGraphDef", ..., for messages.
 absl::string_view GraphFormatName(GraphFormat format);
 
 constexpr bool IsText(GraphFormat format) {
@@ -38,7 +38,7 @@ absl::string_view ForeignFormat(absl::string_view bytes, absl::string_view file_
 // ForeignFormat does not recognise.
 absl::string_view FormatOfEnding(absl::string_view file_name);
 
-// Whether the first bytes have nothing in them that texts do not have.
+// Whether the first bytes contain only characters of texts.
 bool LooksLikeText(absl::string_view bytes);
 
 // Whether `bytes` begin as a text does, but not one of a graph: with neither a field nor a comment.

@@ -11,9 +11,9 @@
 
 namespace sluice {
 
-// Adds nodes and functions to one graph, over and over, at the cost of what is added. Small additions are copied into
-// pieces of memory that grow with what was added so far, so that a graph that came node by node refers to a few
-// sources, not to one per addition. Not thread-safe.
+// Adds nodes and functions to one graph any number of times; each addition costs only its own size. Small additions are
+// copied into growing blocks of memory, so that a graph added node by node refers to a few sources instead of one per
+// addition. Not thread-safe.
 class GraphExtender {
  public:
   // Adds what `added` holds, a GraphDef whose nodes may use those of `graph`: see ImportOptions::extends. A name that

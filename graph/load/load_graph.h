@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_LOAD_LOAD_GRAPH_H_
 #define SLUICE_GRAPH_LOAD_LOAD_GRAPH_H_
 
-// From a file with a graph in it to a checked Graph, in one call.
+// Loads a file with a graph and checks it, in one call.
 //
 //   SLUICE_ASSIGN_OR_RETURN(LoadedGraph model, LoadGraphFile("detector.pb", LoadOptions()));
 //   for (NodeId id : model.graph.Nodes()) { ... }
@@ -44,7 +44,7 @@ struct LoadOptions {
   // When the caller knows the format; another content is then kFileNotGraph.
   std::optional<GraphFormat> format;
   AcceptedKind accepted = AcceptedKind::kAny;
-  // No bytes are a graph without nodes, as protobuf has it. False: kFileEmpty.
+  // Whether an empty file is a graph without nodes, as in protobuf; otherwise it is kFileEmpty.
   bool allow_empty = true;
   // Ops that only rewrites may make are accepted.
   bool allow_internal_ops = false;
@@ -64,9 +64,8 @@ struct LoadOptions {
   bool reject_shape_problems = false;
   // Also refuses what TensorFlow imports if a step that needs the whole graph would fail.
   bool refuse_deferred = false;
-  // For looking at a model: what is wrong with nodes, functions, signatures and control flow does not refuse it. The
-  // graph is then as far as it is known (see ImportOptions::tolerated) and must not be run; LoadedGraph::unsound says
-  // why.
+  // For inspecting a model: errors of nodes, functions, signatures and control flow do not fail the load. The graph may
+  // then be incomplete (see ImportOptions::tolerated) and must not be run; LoadedGraph::unsound has the errors.
   bool keep_unsound = false;
   // Polled for every node that is imported, and between checks; null: nothing stops the load. Its error fails the load:
   // kDeadline, or the status of a manager that was cancelled.
@@ -89,7 +88,7 @@ struct LoadedGraph {
   std::optional<ShapeMap> shapes;                  // With infer_shapes.
   std::vector<std::string> warnings;               // One sentence each.
   absl::Status unsound;                            // With keep_unsound: all errors, else OK.
-  absl::Status deferred;  // All that fails a step which needs it, and no others: Note [What TensorFlow imports].
+  absl::Status deferred;  // Errors that fail only steps which need the part: Note [What TensorFlow imports].
 
   // An error about a node, with op, name and place in the file filled in.
   absl::Status Locate(NodeId id, const absl::Status& status) const;

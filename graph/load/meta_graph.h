@@ -92,12 +92,12 @@ struct MetaGraphParts {
 // kFileNotGraph otherwise.
 absl::StatusOr<MetaGraphParts> ReadMetaGraph(absl::string_view bytes, int64_t base_offset);
 
-// Whether what `info` says of the graph is so: signatures, the saver, assets and init ops name nodes and outputs that
-// are there, with their dtypes; at most one init op. kSavedModelSignature, all errors at once. A caller that uses one
-// signature only leaves out the others.
+// Checks that the nodes and outputs named by the signatures, saver, assets and init ops of `info` exist with the stated
+// dtypes, and that there is at most one init op. Returns all errors at once, as kSavedModelSignature. A caller that
+// uses only one signature passes `check_signatures` = false and calls CheckSignature for that one.
 absl::Status CheckMetaGraph(const Graph& graph, const MetaGraphInfo& info, bool check_signatures = true);
 
-// The same of one signature.
+// As CheckMetaGraph, for one signature.
 absl::Status CheckSignature(const Graph& graph, const ModelSignature& signature);
 
 }  // namespace sluice

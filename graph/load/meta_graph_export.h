@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// The graph and what `info` says about it as a binary MetaGraphDef, which ReadMetaGraph and TensorFlow read. Of
-// collections those of nodes and of bytes are written, the kinds whose items MetaGraphInfo keeps.
+// Encodes the graph and `info` as a binary MetaGraphDef, which ReadMetaGraph and TensorFlow can read. Writes only
+// collections of nodes and of bytes, the kinds whose items MetaGraphInfo keeps.
 std::string ExportMetaGraph(const Graph& graph, const MetaGraphInfo& info);
 
 // A SavedModel file that holds this one MetaGraphDef.

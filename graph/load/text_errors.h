@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// The error (kFileText) for what protobuf's parser says of `text`, a message of type `root`: what is wrong in our
-// words, with line and column, the names that are allowed there and the nearest of them.
+// Turns an error of protobuf's parser about `text`, a message of type `root`, into a kFileText error: says what is
+// wrong in our own words, with line and column, the names allowed there and the nearest of them.
 // `line` and `column` are the parser's: counted from 0, a tab leads to the next multiple of 8.
 absl::Status DescribeTextError(const google::protobuf::Descriptor& root, absl::string_view text, int line, int column,
                                absl::string_view message);

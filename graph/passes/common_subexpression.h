@@ -5,11 +5,10 @@
 
 namespace sluice {
 
-// Joins pure nodes that are alike in op, attrs, device, inputs (in any order for commutative ops of two inputs
-// whose results are the same bits then: integers and bools, for of two NaNs a sum of floats gives that of the first)
-// and control inputs: the one that comes first serves all. Kept nodes are not removed, though their consumers may use
-// another node alike. Values of attrs above some KiB are alike only where they are the same bytes of the file: large
-// constants are not read for this. Linear.
+// Replaces equal pure nodes by the first of them. Nodes are equal if op, attrs, device, inputs and control inputs are.
+// The order of two inputs does not matter for commutative ops of integers and bools (for floats it does: the sum of two
+// NaNs is the first). Kept nodes are not removed, but their consumers may be moved to an equal node. Attrs above some
+// KiB are equal only if they are the same bytes of the file: large constants are not read for this. Linear.
 class CommonSubexpressionPass : public Pass {
  public:
   absl::string_view name() const override { return "common_subexpression"; }

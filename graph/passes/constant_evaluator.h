@@ -10,14 +10,14 @@
 
 namespace sluice {
 
-// Computes single nodes at the time a graph is prepared. Implemented above, where kernels are.
+// Computes single nodes while a graph is prepared. Implemented in a higher layer, which has the kernels.
 // Thread-safety: Evaluate from any thread.
 class ConstantEvaluator {
  public:
   virtual ~ConstantEvaluator() = default;
 
-  // The outputs of node `id`, which IsPure, for these inputs. Any error means that the node is left for run time, where
-  // it fails, or not, when and if it is reached.
+  // Returns the outputs of node `id`, which IsPure, for these inputs. After any error the node is left to the run,
+  // where it fails, if at all, when it is reached.
   virtual absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, NodeId id,
                                                        absl::Span<const Tensor> inputs) const = 0;
 };

@@ -17,11 +17,11 @@ struct ConstantFoldingOptions {
 };
 
 // Replaces pure nodes all of whose data inputs are constants by constants. The new Const of a node with one output has
-// its name and device; of several, "name/folded_K". It waits for all that the node and its constants waited for, so
-// that it is dead, and in a frame, exactly when they were; for the sake of size, long lists of control inputs stay with
-// the constant that had them, which the new one then waits for. Nodes that only hand a constant on stay, and count as
-// constants. So do constants without consumers stay: prune afterwards. Kept nodes are not replaced, and nothing is
-// without an evaluator. Linear but for the evaluations; one look at each node where there is nothing to fold.
+// its name and device; of several, "name/folded_K". It has the control inputs of the node and of its constants, so that
+// its deadness and frame stay the same; a long list of control inputs is not copied: the new constant waits for the old
+// one that has it. Nodes that only forward a constant stay, and count as constants. Constants without consumers also
+// stay: prune afterwards. Does not replace kept nodes, and does nothing without an evaluator. Linear, apart from the
+// evaluations.
 class ConstantFoldingPass : public Pass {
  public:
   explicit ConstantFoldingPass(ConstantFoldingOptions options = {}) : options_(options) {}

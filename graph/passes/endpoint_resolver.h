@@ -22,7 +22,7 @@ struct ResolvedSpec {
   std::vector<NodeId> targets;
   HashMap<Output, int32_t> fed_index;
 
-  // Index in `fed` of what replaces `output`, or -1.
+  // The index in `fed` of `output`, or -1 if it is not replaced.
   int32_t FedBy(const Output& output) const {
     const auto found = fed_index.find(output);
     return found == fed_index.end() ? -1 : found->second;

@@ -1,16 +1,15 @@
 #ifndef SLUICE_GRAPH_PASSES_FEED_FETCH_H_
 #define SLUICE_GRAPH_PASSES_FEED_FETCH_H_
 
-// From a graph and the names of feeds, fetches and targets to the graph that one signature runs.
+// Makes the graph that one signature runs, from a graph and the names of feeds, fetches and targets.
 //
 // Note [Feeds and fetches]
-// Feeding `x:0` cuts every data edge out of that output and puts a feed node in its place, a root that is always live:
-// whatever lies behind a dead Switch port becomes live with it. Other outputs of the fed node still come from it, and
-// so do its control edges, so that a fed op may still run; but the control edges of a Placeholder move to the feed
-// node, because a Placeholder can do nothing but fail. `x` and `x:0` are one endpoint. A feed that nothing needs is
-// accepted and has no node. A fetch node ends the graph at each fetched output; the same output may be fetched twice.
-// Then everything goes from which no fetch and no target can be reached. Cost: that of what stays, however large the
-// graph and its library are: those are not even looked at as a whole.
+// Feeding `x:0` moves every data edge from that output to a feed node, a root that is always live: consumers of a dead
+// Switch port become live with it. The other outputs and the control edges of the fed node stay, so a fed op may still
+// run; but the control edges of a Placeholder move to the feed node, because running a Placeholder can only fail. `x`
+// and `x:0` are one endpoint. A feed that nothing needs is accepted and has no node. A fetch node ends the graph at
+// each fetched output; the same output may be fetched twice. Then all nodes are removed from which no fetch or target
+// can be reached. The cost depends only on the nodes that stay, however large the graph and its library are.
 
 #include <cstdint>
 #include <string>
@@ -26,20 +25,20 @@
 
 namespace sluice {
 
-// What a caller wants to give and to get, by name ("node", "node:2").
+// What a caller feeds and fetches, by name ("node", "node:2").
 struct FeedFetchSpec {
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
   std::vector<std::string> targets;  // Names of nodes that run for their effect.
   // {from, to}: consumers of `to` read `from` instead, as if `from` were fed into `to` (TensorConnection).
   std::vector<std::pair<std::string, std::string>> connections;
-  // A fetch of what is fed answers the fed value, as in TensorFlow's Python sessions; in its C++ ones, and without
-  // this, it is kFedAndFetched.
+  // Whether fetching a fed output returns the fed value, as in TensorFlow's Python sessions; otherwise that is
+  // kFedAndFetched, as in its C++ sessions.
   bool fed_is_answer = false;
 };
 
 struct FeedFetchOptions {
-  // How values get in and out: by position through a call frame (_Arg, _Retval), or by name through the step's
+  // How values enter and leave: by position through a call frame (_Arg, _Retval), or by name through the step's
   // rendezvous (_Recv, _Send with client_terminated; partial runs).
   enum class Convention { kFunction, kRendezvous };
   Convention convention = Convention::kFunction;

@@ -2,19 +2,19 @@
 #define SLUICE_GRAPH_PASSES_LAYER_FUSION_H_
 
 // Note [Fused layers]
-// A product of floats (MatMul, Conv2D, DepthwiseConv2dNative), what is added for each channel (BiasAdd, or a
-// FusedBatchNorm with given statistics) and an activation become one node, _FusedMatMul and its kin, as TensorFlow's
-// remapper makes them: the sums are finished while they are in the cache, instead of by two more walks over all of the
-// result. Values are the same bits, since the fused kernels do to each element what the others do to it, in the same
-// order, without rounding in between; so only floats are fused (16-bit ones are rounded after each op).
+// A product of floats (MatMul, Conv2D, DepthwiseConv2dNative), a term for each channel (BiasAdd, or a FusedBatchNorm
+// with given statistics) and an activation become one node (_FusedMatMul and similar), as in TensorFlow's remapper: the
+// sums are finished while they are in the cache, instead of in two more passes over the result. Values are bitwise the
+// same, since the fused kernels do the same operations on each element in the same order; 16-bit floats are not fused,
+// because they are rounded after each op.
 //
 // The nodes must stand on one device, a CPU, and be pure; nothing else may read or wait for the product or the sum, and
 // nobody may know them by name; and shapes must say that the channels agree: what can still fail then is the product,
 // whose errors are the same and name the same node, since the fused one gets its name and is marked (Note [Made nodes]
-// in graph/ir/made_nodes.h). It waits for all that its parts waited for. So what the others take beside the product
-// must be there when the product's own inputs are, and alive: constants, arguments, plain reads of variables, or what
-// the product waits for anyway. Then the product fails, and is dead, when it was. There is no circle: whatever depends
-// on the product does so through the last of its parts.
+// in graph/ir/made_nodes.h). It waits for everything that its parts waited for. So the other inputs of the parts must
+// be available, and alive, whenever the product's own inputs are: constants, arguments, plain reads of variables, or
+// nodes that the product waits for anyway. Then the fused node fails, or is dead, exactly when the product was. No
+// cycle arises: all nodes that depend on the product do so through the last of its parts.
 
 #include "graph/passes/pass.h"
 

@@ -24,8 +24,8 @@ struct PassReport {
   int64_t changes = 0;  // Nodes added, removed or rewired, as the pass counts them; 0 means an unchanged graph.
 };
 
-// One rewrite of a graph that keeps what it computes: the values of the nodes that the context says, the effects of
-// stateful nodes, and which values are dead.
+// One rewrite of a graph that preserves the values of the nodes that the context names, the effects of stateful nodes,
+// and deadness.
 // Thread-safety: Run may be called for different graphs at once unless a pass says otherwise.
 class Pass {
  public:
@@ -44,7 +44,7 @@ class Pass {
 // sound.
 absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, const PassContext& context,
                        GraphEditor& edit, std::vector<PassReport>* reports);
-// The same over an editor of its own, which infers shapes by the context's options.
+// As above, with its own editor, which infers shapes by the context's options.
 absl::Status RunPasses(absl::Span<const std::unique_ptr<const Pass>> passes, int max_rounds, const PassContext& context,
                        Graph& graph, std::vector<PassReport>* reports);
 

@@ -19,22 +19,22 @@ namespace sluice {
 class PassContext {
  public:
   PassContext() = default;
-  // `keep`: nodes that somebody outside of the graph knows by id or by name. They stay, with both, and give what they
-  // gave; ids that the graph does not have mean nothing.
+  // `keep`: nodes that code outside of the graph refers to by id or name. They keep both, and their values; ids that
+  // the graph does not have are ignored.
   explicit PassContext(std::vector<NodeId> keep) : keep_(std::move(keep)) { std::sort(keep_.begin(), keep_.end()); }
 
   bool IsKept(NodeId id) const { return std::binary_search(keep_.begin(), keep_.end(), id); }
   const std::vector<NodeId>& keep() const { return keep_; }  // Ascending.
 
-  // Null: nothing can be computed ahead.
+  // If null, nothing is computed ahead of the run.
   const ConstantEvaluator* evaluator = nullptr;
   // Which devices have kernels for which nodes, for passes that put other ops in place of some. Null: nothing is known
   // of kernels, and such passes change nothing.
   const KernelCatalog* catalog = nullptr;
   // By which shapes are inferred where a pass asks for them: feeds, bodies of functions.
   InferenceOptions inference;
-  // Whether to leave a node alone though its op is pure: the kernel of a host may do more than its op says. Asked once
-  // for each op and types. Null: no node.
+  // Whether to leave a node unchanged although its op is pure: a host's kernel may do more than its op says. Called
+  // once for each op and types. Null: no node.
   std::function<bool(const Graph& graph, NodeId id)> leaves_alone;
   // Whether RunPasses looks, in builds with assertions, that each pass left a sound graph. The check takes as long as
   // the passes.

@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-// A graph of its own with just what `roots` need, in the order of `graph`. Linear in what is kept, plus a word per
-// node. `new_ids` (may be null) says where nodes went; see ExtractNodes.
+// Returns a new graph of the nodes that `roots` need, in the order of `graph`. Linear in the nodes kept, plus a word
+// per node. Sets `new_ids` (may be null) as ExtractNodes does.
 Graph PruneTo(const Graph& graph, absl::Span<const NodeId> roots, std::vector<NodeId>* new_ids);
 
 // The same by name: nodes or endpoints ("node:1" stands for its node). kFetchUnknown with near names.

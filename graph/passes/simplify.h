@@ -2,17 +2,18 @@
 #define SLUICE_GRAPH_PASSES_SIMPLIFY_H_
 
 // Note [Simplifying a step]
-// What a session prepares for a signature is simplified before it is compiled: what nobody reads, though others wait
-// for it, is not computed where it cannot fail (dropping), what depends on constants alone is computed once (folding),
-// what is computed twice once (joining), and a product is finished where it is made (Note [Fused layers] in
-// layer_fusion.h). Each has a switch. By then the graph is that of one signature: fed values
-// are arguments in it, fetched ones results, functions are inlined, and every node has its place; so nothing that is
-// fed is taken for a constant, and nodes join only on one device. Calls that are left stay as they are, and so do the
-// bodies that they call, which belong to no signature. Values are the same bits, computed by the same kernels; those of
-// hosts, which may do more than their ops say, are left alone; a node whose evaluation fails stays, and fails when it
-// is reached, or not; effects, deadness and the names of targets stay. Of nodes alike the first one stays, and what
-// becomes unused goes. Bounds: ConstantFoldingOptions, and graphs above `max_nodes` are left as they are: there a look
-// at each node costs more than what it finds, and preparing a million nodes is a matter of tenths of a second.
+// A session simplifies the graph of a signature before it compiles it, in four ways, each with a switch:
+// - dropping: removes nodes whose values nobody reads, though other nodes wait for them, if they cannot fail;
+// - folding: computes nodes that depend only on constants, once;
+// - joining: computes equal nodes once; the first of them stays;
+// - fusing: finishes a product in its own kernel (Note [Fused layers] in layer_fusion.h).
+// The graph is that of one signature by then: fed values are arguments, fetched values are results, functions are
+// inlined, and every node has a device. So no fed value is taken for a constant, and nodes are joined only on one
+// device. Remaining calls do not change, nor do the bodies that they call, which belong to no signature. Values are
+// bitwise the same, computed by the same kernels. Kernels of hosts, which may do more than their ops say, are left
+// alone. A node that cannot be evaluated stays, and fails only if a run reaches it. Effects, deadness and the names of
+// targets do not change. Limits: ConstantFoldingOptions; and a graph of more than `max_nodes` is not simplified, since
+// visiting each node would cost more than it saves when a million nodes are to be prepared in tenths of a second.
 
 #include <cstdint>
 

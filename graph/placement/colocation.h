@@ -11,10 +11,10 @@ namespace sluice {
 // Which nodes must share a device, as groups of a union-find forest over node ids.
 //
 // Note [Colocation]
-// Tied together are: nodes whose attr _class lists the same "loc:@x", with the node x if the graph has it; the two ends
-// of an edge whose receiving port is a reference or a resource handle, because what it stands for lives on one device.
-// Calls of functions take resources from anywhere (their bodies are placed on their own), and so do the ends of a
-// graph (_Retval, _Send).
+// A group contains: nodes whose attr _class lists the same "loc:@x", with the node x if the graph has it; and both ends
+// of an edge whose receiving port is a reference or a resource handle, because a variable or resource is on one device.
+// Calls of functions accept resources of any device (their bodies are placed separately), and so do the ends of a graph
+// (_Retval, _Send).
 class ColocationGroups {
  public:
   // Finds the groups of `graph`. Near-linear time.

@@ -4,16 +4,16 @@
 // Loops that run on several devices.
 //
 // Note [Control loops]
-// A Recv has no inputs, so in the part of the graph that a device gets it would stand outside of the loop and fire
-// once. Hence, for every frame and every device that receives a value of that frame, the device gets a loop of its own
-// that carries nothing and turns as often as the real one: Enter -> Merge -> Switch -> NextIteration -> Merge, with
+// A Recv has no inputs, so in a device's part of the graph it would be outside of the loop and fire once. Hence every
+// device that receives a value of a frame gets a loop of its own for that frame, which carries no value and iterates as
+// often as the real one: Enter -> Merge -> Switch -> NextIteration -> Merge, with
 // the frame's LoopCond, itself a received value, to tell the Switch when to stop. Every Recv of the frame waits for
 // that Merge and so fires once per iteration. Loops in loops: the inner Enter is fed by the outer Merge, the outermost
 // one by a constant. A device that receives nothing of a frame but has nodes in it, which then use loop invariants
-// only, needs such a loop, too, unless a NextIteration of its own begins its iterations. What counts is the frame in
-// which the value stands: that of the producer, and of an Exit the one it leaves to. (The original looks at the frames
-// of producer and consumer and adds nothing where they differ, so that a value that leaves an inner loop on one device
-// for an outer loop on another is received once only, and it adds nothing where nothing is received.)
+// only, needs such a loop, too, unless a NextIteration of its own begins its iterations. What counts is the frame of
+// the value: that of its producer or, for an Exit, the frame outside the loop. (The original looks at the frames of
+// producer and consumer and adds nothing where they differ, so that a value that leaves an inner loop on one device for
+// an outer loop on another is received once only, and it adds nothing where nothing is received.)
 
 #include <cstdint>
 #include <utility>

@@ -4,9 +4,9 @@
 // Note [Copies]
 // The host and each accelerator of a process have memory of their own, and a graph that spans them stays one graph: an
 // edge whose ends stand in different memory gets a node between them that copies the value, once for all consumers of
-// an output in one memory. Which end of an edge stands where is said in memory_types.h. Copies of what leaves a device
-// are on that device, all others on the device that they lead to. A loop's variable stays in one memory from the Enter
-// to the Exit: its copies are before the Enter and the NextIteration, since a Merge must see those themselves.
+// an output in one memory. memory_types.h says in which memory each end of an edge is. A copy out of a device's memory
+// is on that device, any other on the device that it leads to. A loop's variable stays in one memory from the Enter to
+// the Exit: its copies are before the Enter and the NextIteration, since a Merge must see those themselves.
 
 #include <string>
 
@@ -21,7 +21,7 @@ namespace sluice {
 // Copies its input from one memory to another, as its two attrs say.
 inline constexpr absl::string_view kCopyOp = "_DeviceCopy";
 
-// From where to where: full names of devices; empty for the host's memory.
+// Source and destination of a copy: full names of devices; empty for the host's memory.
 struct CopyEnds {
   std::string from;
   std::string to;

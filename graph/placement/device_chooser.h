@@ -15,14 +15,14 @@
 
 namespace sluice {
 
-// Chooses devices for patterns (partial device names), each kind of question answered once: a million nodes ask for a
-// handful of patterns. Patterns are numbers here; texts that mean the same have the same number.
+// Chooses devices for patterns (partial device names), and remembers each choice: a million nodes have a handful of
+// patterns. Patterns are numbered; texts with the same meaning have the same number.
 // Borrows the list. Not thread-safe.
 class DeviceChooser {
  public:
-  static constexpr int32_t kAnyDevice = 0;  // The pattern that states nothing.
+  static constexpr int32_t kAnyDevice = 0;  // The empty pattern.
   static constexpr int32_t kNoDevice = -1;  // No device matches.
-  static constexpr int32_t kNoKernel = -2;  // Some match, but none is of the types asked for.
+  static constexpr int32_t kNoKernel = -2;  // Some match, but none is of a wanted type.
 
   explicit DeviceChooser(const DeviceList& devices);
 

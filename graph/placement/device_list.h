@@ -27,8 +27,8 @@ class DeviceList {
   // Sets of device types are 32-bit words.
   static constexpr size_t kMaxTypes = 32;
 
-  // Devices with these full names and incarnation 1. kDeviceName for a name that is not full or stands there twice, or
-  // for more than kMaxTypes types; kDeviceUnknown for an empty list.
+  // Devices with these full names and incarnation 1. kDeviceName for a name that is not full or occurs twice, or for
+  // more than kMaxTypes types; kDeviceUnknown for an empty list.
   static absl::StatusOr<DeviceList> Create(absl::Span<const std::string> names);
   // The same, with the incarnation of each.
   static absl::StatusOr<DeviceList> CreateWithIncarnations(absl::Span<const std::pair<std::string, int64_t>> devices);

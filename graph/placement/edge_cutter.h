@@ -58,8 +58,8 @@ class EdgeCutter {
   DType TypeOf(const Edge& edge) const;
   // The Merge of a control loop that a Recv for `edge` must wait for; invalid outside of loops.
   NodeId Trigger(const Edge& edge) const;
-  // In a cut by task: makes the consumer of an edge between devices that was not cut wait for the trigger, where the
-  // second cut, which does not see the whole graph, will look for it.
+  // In a cut by task, for an edge between devices that is not cut yet: makes its consumer wait for the trigger, where
+  // the second cut, which does not have the whole graph, finds it.
   absl::Status AddLaterTrigger(const Edge& edge);
 
   absl::StatusOr<Receiver> Cut(const Edge& edge);

@@ -25,8 +25,8 @@ class KernelCatalog {
   virtual bool GivesOutputOnHost(const Graph& graph, NodeId id, int32_t i, absl::string_view device_type) const = 0;
 };
 
-// A catalog in which every device can compute every node, and nothing stands in host memory. For graphs that are looked
-// at and cut up but not run.
+// A catalog in which every device can compute every node, and no value is in host memory. For graphs that are inspected
+// or partitioned but not run.
 class AllowAllCatalog : public KernelCatalog {
  public:
   bool HasKernel(const Graph&, NodeId, absl::string_view) const override { return true; }

@@ -32,7 +32,7 @@ struct Partition {
 };
 
 struct PartitionOptions {
-  // Which ports of accelerators' kernels stand in host memory. Null: no others than memory_types.h says.
+  // Which ports of accelerators' kernels are in host memory. Null: only those of memory_types.h.
   const KernelCatalog* catalog = nullptr;
   // Incarnations of devices; 0 for those that it does not list, and for all when null.
   const DeviceList* devices = nullptr;
@@ -40,7 +40,7 @@ struct PartitionOptions {
   bool by_task = false;
   // The graph is the result of a first cut by task, which added the control loops.
   bool has_control_loops = false;
-  // What tensor names begin with; graphs that share a rendezvous and devices need different ones.
+  // The prefix of tensor names; must differ between graphs that share a rendezvous and devices.
   std::string edge_prefix = "edge";
   LoadLimits limits;
 };

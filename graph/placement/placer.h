@@ -6,10 +6,10 @@
 // Note [Placement]
 // Groups of nodes that must be together (Note [Colocation]) get one device: one that matches what all members ask for
 // and whose type has a kernel for each member. Of several, accelerators come before CPUs, devices of the client's task
-// before others, then the order of the list counts. What a node asks for that takes a handle of state (a resource)
-// counts last, and where it contradicts the others it is as if it asked for nothing. Two exceptions save copies where
-// nothing is asked for: nodes that only look at the shape of their input go where the input is, and sources with one
-// output where all their consumers are.
+// before others, then the order of the list counts. The request of a node that takes a resource handle counts last, and
+// is ignored if it contradicts the others. Two exceptions save copies for nodes without a request: a node that only
+// reads the shape of its input is placed with the input, and a source with one output with its consumers, if these are
+// all on one device.
 
 #include <string>
 
@@ -22,12 +22,12 @@
 namespace sluice {
 
 struct PlacementOptions {
-  // Soft placement: when the device asked for does not exist or has no kernel, another one of the same task will do.
+  // Soft placement: if the requested device does not exist or has no kernel, use another one of the same task.
   bool allow_soft = false;
-  // With allow_soft: one of another job or task, if those requested have none. Nodes that are tied to each other and
-  // name different tasks get what the first one asks for.
+  // With allow_soft: also use another job or task if the requested one has no suitable device. Colocated nodes that
+  // name different tasks get the task of the first.
   bool allow_other_task = false;
-  // Where nodes go that ask for nothing, if there is a kernel; a device text, may be partial or empty.
+  // The device of nodes without a request, if it has a kernel; may be partial or empty.
   std::string default_device;
   StopPoll* stop = nullptr;  // Polled; null: never stops.
 };

@@ -15,14 +15,14 @@
 
 namespace sluice {
 
-// Removes from graph.library() what nothing needs: kept are the functions that nodes call or name in attrs, those that
-// these call, and their gradients. Linear in the graph and the bodies reached; not recursive.
+// Removes from graph.library() all functions but those that nodes call or name in attrs, those that these call, and
+// their gradients. Linear in the graph and the bodies reached; not recursive.
 void KeepReachableFunctions(Graph& graph);
 
 // Adds to part.library(), which is empty, those of the functions of `whole` that KeepReachableFunctions would keep
 // there, in no particular order. `part` is of nodes of `whole`, and the cost that of the part and the bodies that it
-// reaches, however many functions there are. False, and nothing is added, where a node is a call of a function that is
-// not in the library any more.
+// reaches, however many functions there are. Returns false, and adds nothing, if a node calls a function that was
+// removed from the library.
 bool AddReachableFunctions(const Graph& whole, Graph& part);
 
 // The functions of `whole` called `names`, those that they call, and their gradients, as a library of its own.

@@ -10,14 +10,14 @@
 
 namespace sluice {
 
-// Where the state of a graph stands.
+// Decides on which devices the state of a graph lives.
 //
 // Note [Homes of state]
-// Every signature of a session is placed by itself, from the nodes that it needs. What a node keeps from run to run (a
-// variable, a table, a queue) must stand on one device for all of them: so where a node that makes a handle of state,
-// or a reference to it, asks for no device, the whole graph decides, before anything is cut out of it: the nodes that
-// are tied to it (Note [Colocation]), or the session's default. Bodies of functions have no say, wherever they are
-// called: they go where the resources are that they are given.
+// Each signature of a session is placed separately, from the nodes that it needs. But state that outlives a run (a
+// variable, a table, a queue) must be on the same device for all signatures. So for a node that makes a handle of
+// state, or a reference to it, and requests no device, the whole graph decides, before any part is cut out of it: the
+// requests of the nodes colocated with it (Note [Colocation]), or else the session's default. Bodies of functions do
+// not count: they are placed with the resources that they are given.
 //
 // Immutable; thread-safe.
 class StateHomes {
@@ -25,8 +25,8 @@ class StateHomes {
   // Near-linear in `whole`, and keeps nothing of it.
   explicit StateHomes(const Graph& whole);
 
-  // Gives the nodes of `part` that make state and ask for no device the one that the graph says, or else `otherwise`,
-  // if there is a kernel. `part` was cut out of that graph: nodes have the same names.
+  // Sets the device of the nodes of `part` that make state and request none: to that which the whole graph determines,
+  // or else to `otherwise`, if it has a kernel. `part` was cut out of that graph, with the same node names.
   void Settle(const DeviceEntry& otherwise, const KernelCatalog& catalog, Graph* part) const;
 
  private:

@@ -14,18 +14,18 @@ namespace sluice {
 // An attr _class may list "loc:@x" where the graph has no node x: x was left out, or a call whose body has taken its
 // place. A run takes such a name for that of a group (Note [Colocation]); tf.import_graph_def refuses the graph.
 
-// A node that nodes are to stand with and the graph does not have.
+// A missing node with which nodes of the graph are to be colocated.
 struct UnknownColocation {
   std::string name;
-  NodeId first;       // Of those that name it.
+  NodeId first;       // The first node that names it.
   int64_t nodes = 0;  // How many do.
 };
 
 // Those of `graph`, in the order of their first nodes. Linear.
 std::vector<UnknownColocation> FindUnknownColocations(const Graph& graph);
 
-// Ties nodes that name the same unknown node to the first of them instead, which leaves all groups, and so the
-// placement, as they are. For graphs that are written.
+// Replaces the name of each unknown node by the first node that names it, which keeps all groups, and so the placement,
+// the same. For graphs that are written to files.
 absl::Status TieUnknownColocations(Graph& graph);
 
 }  // namespace sluice

@@ -1,8 +1,8 @@
 #ifndef SLUICE_GRAPH_SHAPES_DIMS_H_
 #define SLUICE_GRAPH_SHAPES_DIMS_H_
 
-// Arithmetic on dimensions of which some are unknown. Whatever overflows or turns negative is unknown, not an error:
-// the op that would have to make such a tensor says so itself.
+// Arithmetic on dimensions of which some are unknown. A result that overflows or is negative is unknown, not an error:
+// the kernel that would have to make such a tensor reports it.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,23 +18,24 @@ namespace sluice {
 // kUnknownDim. Two dimensions with one id are of the same size in every run, in the same iteration of every loop around
 // both. Every unknown dimension of an output gets an id of its own, by where the output stands, so the same one at each
 // inference; functions that hand a size on hand its id on, through shapes (Relu, MatMul, Transpose) and through the
-// contents of integer tensors (Shape, StridedSlice, Pack, Reshape: ShapeValue::ids). No function need know: ids are
-// negative, as all unknown sizes are. Ids are never joined: that a product needs two sizes to be equal holds for what
-// uses the product, and not for other users of its operands, which may run where the product does not. A broadcast size
-// has an id only if both sides have the same one, or one is 1. None have: references (a variable may change its shape
-// between two uses), what handles refer to, and the Merges of loops whose iterations differ.
+// contents of integer tensors (Shape, StridedSlice, Pack, Reshape: ShapeValue::ids). Functions may ignore ids: these
+// are negative, as all unknown sizes are. Two ids are never merged: that a product needs two equal sizes can be assumed
+// by users of the product, but not by other users of its operands, which may run when the product does not. A broadcast
+// size has an id only if both sides have the same one, or one is 1. None have: references (a variable may change its
+// shape between two uses), what handles refer to, and the Merges of loops whose iterations differ.
 inline constexpr int64_t kUnknownDim = -1;
 
 // Sizes of a shape under construction, kUnknownDim where unknown.
 using Dims = std::vector<int64_t>;
 
-// `size` itself, or unknown when no dimension has that size. Takes ids away: for numbers that come from elsewhere.
+// `size` itself, or unknown when no dimension has that size. Removes ids: for numbers that are not dimensions of a
+// tensor.
 inline int64_t DimOrUnknown(int64_t size) { return size < 0 ? kUnknownDim : size; }
 
 // Whether both are the same size: known to be equal, or of one id.
 inline bool IsSameDim(int64_t a, int64_t b) { return a == b && (a >= 0 || IsDimId(a)); }
 
-// `size` where an unknown one is wanted: its id, if it has one.
+// The id of `size` if it is one, else kUnknownDim.
 inline int64_t UnknownOrId(int64_t size) { return IsDimId(size) ? size : kUnknownDim; }
 
 inline int64_t AddDims(int64_t a, int64_t b) {
@@ -70,7 +71,7 @@ inline int64_t MinDims(int64_t a, int64_t b) {
   return a < 0 || b < 0 ? kUnknownDim : std::min(a, b);
 }
 
-// The one that says more of two sizes that must be equal: a size, else an id.
+// The more precise of two sizes that must be equal: a known size, else an id.
 inline int64_t EitherDim(int64_t a, int64_t b) { return a >= 0 || (b < 0 && a != kUnknownDim) ? a : b; }
 
 // The size that two dimensions broadcast to. A known size other than 1 decides, whatever the other turns out to be; of

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// Gives the bodies of functions as graphs. An interface so that shapes need not know how functions are instantiated;
+// Returns the bodies of functions as graphs. An interface so that shapes need not know how functions are instantiated;
 // graph/functions implements it.
 class FunctionBodies {
  public:

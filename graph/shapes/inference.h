@@ -1,22 +1,22 @@
 #ifndef SLUICE_GRAPH_SHAPES_INFERENCE_H_
 #define SLUICE_GRAPH_SHAPES_INFERENCE_H_
 
-// What is known of shapes before a run.
+// Infers shapes before a run.
 //
 // Note [Certain problems]
-// TensorFlow's session infers no shapes when a graph is loaded: a contradiction shows when the node runs, and never
-// where it does not run (nobody fetches it, its branch is not taken, what feeds it is fed). So that we refuse nothing
-// that TensorFlow runs, shape functions return errors only for what the kernel refuses too, as far as possible with
-// its code, and problems are reported beside the shapes, never instead of them. A problem is `certain` when the node
-// does not stand behind a Switch, in a function's body, or on a shape that a run may change (variables, queues, lists);
-// even then it matters only to runs that need the node and do not feed what leads to it: infer over the pruned graph,
-// with the feeds, before refusing.
+// TensorFlow's session infers no shapes when a graph is loaded: a contradiction is reported when the node runs, and
+// never if it does not run (it is not fetched, its branch is not taken, its inputs are fed). So that we accept
+// everything that TensorFlow runs, shape functions return errors only for inputs that the kernel refuses too, if
+// possible with its code, and problems are reported beside the shapes, not instead of them. A problem is `certain` if
+// the node is not after a Switch, is not in a function's body, and depends on no shape that a run may change
+// (variables, queues, lists). Even then it matters only to runs that need the node and do not feed its ancestors: infer
+// over the pruned graph, with the feeds, before refusing.
 //
 // Note [Shapes in loops]
-// A loop's Merge starts with the shape that enters. After each round over the graph it is joined with what comes back:
-// dimensions that differ become unknown. Merges that still change after kPatience rounds become unknown as a whole,
-// after twice as many all of them do; so the number of rounds has a bound and the work is linear. Problems are those of
-// the last round, whose shapes hold in every iteration.
+// A loop's Merge starts with the shape that enters. After each round over the graph it is joined with the shape of the
+// next iteration: dimensions that differ become unknown. A Merge that still changes after kPatience rounds becomes
+// wholly unknown; after twice as many rounds all Merges do; so the number of rounds has a bound and the work is linear.
+// Problems are those of the last round, whose shapes hold in every iteration.
 
 #include <utility>
 #include <vector>
@@ -32,12 +32,12 @@ namespace sluice {
 class StopPoll;
 
 struct InferenceOptions {
-  // Outputs whose value comes from outside, with what is known of it. Their nodes' own shapes do not count.
+  // Fed outputs, with the known part of the fed shape, which replaces the shape of their node.
   std::vector<std::pair<Output, PartialShape>> fed;
   // Bodies of called functions; null: nothing is known of what calls return, `_output_shapes` hints apart.
   FunctionBodies* bodies = nullptr;
-  // Attr `_output_shapes` says what the inference does not know. A hint: what rests on it is assumed, and a wrong one
-  // is no error.
+  // Whether attr `_output_shapes` supplies shapes that cannot be inferred. It is a hint: shapes derived from it are
+  // marked as assumed, and a wrong one is not an error.
   bool use_hints = true;
   // Polled for every node, those of bodies included; may be null.
   StopPoll* stop = nullptr;

@@ -18,9 +18,9 @@
 
 namespace sluice {
 
-// What a shape function sees of one node: shapes and known contents of the inputs, attrs; and where it puts the
-// outputs. Outputs that are not set stay unknown. Inputs that are out of range are of unknown rank, so functions need
-// not ask how many there are.
+// What a shape function sees of one node: shapes and known contents of the inputs, and attrs; it also receives the
+// outputs. Outputs that are not set stay unknown. Inputs out of range are of unknown rank, so functions need not check
+// how many there are.
 // A shape function returns an error only for what every run of the node refuses (Note [Certain problems]).
 // Ownership: borrows graph and map for one node. Not thread-safe.
 class InferenceContext {
@@ -70,16 +70,18 @@ class InferenceContext {
   void SetScalar(int i) { Set(i, PartialShape::Scalar()); }
   void SetVector(int i, int64_t size) { Set(i, Dims{size}); }
   void SetAll(const PartialShape& shape);
-  // States contents. Left out for types other than int32 and int64; elements that the type cannot hold are unknown.
+  // Sets the contents of output `i`. Ignored for types other than int32 and int64; elements out of the type's range
+  // become unknown.
   void SetValue(int i, ShapeValue value);
   // What output `i` refers to. A copy of handle() may be handed over, not a reference to it.
   void SetHandle(int i, HandleData parts) { map_.SetHandle({node_, i}, std::move(parts)); }
   // Output `out` is input `in`: shape, contents and what it refers to.
   void Pass(int in, int out);
   const PartialShape& output(int i) const { return map_.shape({node_, i}); }
-  // States that the shapes of this node, and of all that use them, rest on what a run need not keep.
+  // Marks the shapes of this node, and of all nodes that use them, as depending on assumptions that a run need not
+  // meet.
   void MarkAssumed() { map_.assumed_[static_cast<size_t>(node_.value())] = true; }
-  // States that what uses this node need not run.
+  // Marks the users of this node as nodes that need not run.
   void MarkConditional() { map_.conditional_[static_cast<size_t>(node_.value())] = true; }
 
   // --- Attrs, with the value to take when there is none of that kind ---------------------------------------------
@@ -104,7 +106,7 @@ class InferenceContext {
   absl::Status NormalizeAxis(int64_t axis, int rank, int input, int* out) const;
 
   absl::Status RankError(int input, absl::string_view expected) const;
-  // Two shapes that do not go together.
+  // The error for two shapes that do not match.
   absl::Status MismatchError(int input, absl::string_view text, const PartialShape& found,
                              const PartialShape& expected) const;
   absl::Status ValueError(int input, absl::string_view text) const;
@@ -113,7 +115,7 @@ class InferenceContext {
  private:
   bool FindAttr(absl::string_view name, AttrView* value) const { return graph_.FindAttr(node_, name, value); }
   std::string InputName(int i) const;
-  // The Const that feeds input `i` directly: its attr. False when something else does.
+  // Finds the attr of the Const that feeds input `i` directly. Returns false if another node does.
   bool FindConst(int i, AttrView* attr) const;
 
   const Graph& graph_;

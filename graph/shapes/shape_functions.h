@@ -28,7 +28,7 @@ constexpr bool RowsAscend(const ShapeRow (&rows)[N]) {
   return true;
 }
 
-// The function for `op`, or null: then nothing is known of the outputs, and nothing is refused.
+// The function for `op`; if null, its outputs are unknown and its inputs are not checked.
 ShapeFunction FindShapeFunction(absl::string_view op);
 
 // Follows the contents of small integer tensors through one node whose output shapes are set: says with

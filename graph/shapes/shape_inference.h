@@ -1,7 +1,7 @@
 #ifndef SLUICE_GRAPH_SHAPES_SHAPE_INFERENCE_H_
 #define SLUICE_GRAPH_SHAPES_SHAPE_INFERENCE_H_
 
-// The machinery of InferShapes, and of shapes that follow the changes of a graph (graph/edit/live_shapes.h).
+// Implements InferShapes, and shapes that are updated as a graph changes (graph/edit/live_shapes.h).
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-// All that is known of one tensor, to hand it into and out of a function.
+// All known facts of one tensor, for passing arguments and results of functions.
 struct TensorFacts {
   PartialShape shape;
   std::optional<ShapeValue> value;
@@ -40,15 +40,15 @@ struct CallBudget {
   int depth = 0;
 };
 
-// One inference over one graph: of all of it once, or of all of it and then, again and again, of what has changed.
-// After a call that threw it is good for nothing but to be destroyed. Borrows what it is given. Not thread-safe.
+// One inference over one graph: of the whole graph, and then, any number of times, of the nodes that have changed.
+// After a call has thrown, it may only be destroyed. Borrows its arguments. Not thread-safe.
 class ShapeInference {
  public:
   // Ids of sizes are counted from `first_dim_id` on.
   ShapeInference(const Graph& graph, const InferenceOptions& options, CallBudget& budget, int64_t first_dim_id = 0);
 
-  // Infers all nodes. `args` are what `_Arg` nodes give, by their index. Fails (kCycle) where the graph has no order,
-  // and where it is to stop.
+  // Infers all nodes. `args` are what `_Arg` nodes give, by their index. Fails if the graph has a cycle (kCycle), and
+  // when it must stop.
   absl::Status Run(absl::Span<const TensorFacts> args);
   const ShapeMap& map() const { return map_; }
   ShapeMap TakeMap() { return std::move(map_); }
@@ -56,11 +56,12 @@ class ShapeInference {
   // --- After changes of the graph ------------------------------------------------------------------------------------
   // Makes room for nodes that were added.
   void TakeInAdded();
-  // False when `id`, which is in the graph, has another number of outputs than before: then all has to begin anew.
+  // Returns false if `id`, which is in the graph, has a different number of outputs than before: the inference must
+  // then start over.
   bool HasRoomFor(NodeId id) const { return map_.HasRoomFor(graph_, id); }
-  // Whether the node is a Merge that begins an iteration: what it gives is found in rounds only.
+  // Whether the node is a Merge that begins an iteration, whose output only rounds can determine.
   bool IsLoopMerge(NodeId id) const;
-  // Those of them that are known less precisely than the value that enters the loop.
+  // The loop Merges whose shapes are less precise than the value that enters the loop.
   std::vector<NodeId> WidenedMerges() const;
   // Infers one node, not such a Merge, whose inputs' facts, edges or attrs have changed. Returns whether its users have
   // to be inferred, too.
@@ -68,7 +69,7 @@ class ShapeInference {
   // Infers `order`: nodes with all that use them, in an order in which what is used comes first, back edges of loops
   // apart. Loops in it begin anew. Fails only where it is to stop.
   absl::Status InferAgain(absl::Span<const NodeId> order);
-  // Takes back what is known of a node that was removed.
+  // Forgets the facts of a node that was removed.
   void Forget(NodeId id);
 
  private:
@@ -86,9 +87,9 @@ class ShapeInference {
   };
   const OpFunctions& FunctionsOf(NodeId id);
 
-  // Rounds over `order` until its loops give what they take. Fails only where it is to stop.
+  // Repeats rounds over `order` until its loops are stable. Fails only when it must stop.
   absl::Status Settle(absl::Span<const NodeId> order, absl::Span<const TensorFacts> args);
-  // Takes a Merge again for what enters the loop.
+  // Resets a Merge to the shape that enters the loop.
   void StartLoopAnew(NodeId id);
   // The facts known of a node's outputs.
   std::vector<TensorFacts> FactsOf(NodeId id) const;
@@ -96,13 +97,13 @@ class ShapeInference {
   // Shapes by a function, a call, or hints.
   absl::Status InferOp(InferenceContext& c, const OpFunctions& functions, absl::Span<const TensorFacts> args);
   void InferMerge(InferenceContext& c);
-  // Whether all loops give back what entered; widens those that do not.
+  // Whether the shapes of all loops are stable; widens those that are not.
   bool LoopsAreStable(absl::Span<const NodeId> loop_merges, int* round);
   // Gives the unknown sizes of a node's outputs ids, and removes those of sizes that are no longer unknown. See Note
   // [Ids of sizes].
   void SetIds(NodeId id);
   void UseHints(InferenceContext& c);
-  // Hands on what the sources of a node's inputs are marked with.
+  // Copies the marks of the nodes that a node reads to it.
   void InheritMarks(NodeId id);
   void ApplyFeeds(NodeId id);
 

@@ -47,7 +47,7 @@ class ShapeMap {
   bool HaveSameShape(const Output& a, const Output& b) const;
   // Whether the shapes of this node rest on what a run need not keep: the declared shape of a variable, a hint.
   bool IsAssumed(NodeId id) const { return assumed_[static_cast<size_t>(id.value())]; }
-  // Whether a run that needs the node may still not run it: it stands behind a Switch.
+  // Whether a run that needs the node may still not run it, because it is after a Switch.
   bool IsConditional(NodeId id) const { return conditional_[static_cast<size_t>(id.value())]; }
 
   // In the order of the nodes; in the map of LiveShapes, which replaces them one by one, in any order.
@@ -77,14 +77,14 @@ class ShapeMap {
   int64_t DimIdOf(const Output& output, int axis, int64_t base) const;
   // How many ids DimIdOf may give.
   int64_t NumDimIds() const { return static_cast<int64_t>(shapes_.size()) * kIdsPerOutput; }
-  // Takes back what is known of an output, but for its shape.
+  // Forgets the facts of an output except its shape.
   void EraseValue(const Output& output);
   void EraseHandle(const Output& output);
   // The same for all outputs; problems, too.
   void ClearAllButShapes(const Graph& graph);
   void AddProblem(ShapeProblem problem);
   void EraseProblemOf(NodeId id);
-  // Where shapes_ keeps this output, or null for a node that got no room.
+  // The place of this output in shapes_, or null if its node has none.
   PartialShape* Slot(const Output& output);
   // How many elements of values a graph may have; bounds memory against chains that copy long vectors.
   static int64_t ValueBudget(const Graph& graph);

@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// Nothing is known; written out for ops whose output shapes depend on their data.
+// Leaves all outputs unknown. For ops whose output shapes depend on their data.
 absl::Status UnknownOutputs(InferenceContext& c);
 // All outputs are scalars.
 absl::Status ScalarOutputs(InferenceContext& c);

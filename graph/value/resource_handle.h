@@ -70,7 +70,7 @@ class ResourceHandle {
     Resource* const resource = has_value() ? data().resource.get() : nullptr;
     return resource != nullptr && resource->type_name() == T::kTypeName ? static_cast<T*>(resource) : nullptr;
   }
-  // "resource localhost/weights of type Var", for people.
+  // "resource localhost/weights of type Var", for messages.
   std::string DebugString() const;
 
  private:

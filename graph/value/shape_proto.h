@@ -28,7 +28,7 @@ struct RawShape {
 absl::Status ReadShapeProto(WireReader reader, RawShape* out);
 
 // The shape in `bytes`. INVALID_ARGUMENT for sizes below -1, more than 254 dimensions, overflow, and dimensions beside
-// an unknown rank. `base_offset` is where `bytes` stands in its file, for errors.
+// an unknown rank. `base_offset` is the offset of `bytes` in its file, for errors.
 absl::StatusOr<PartialShape> DecodeShapeProto(absl::string_view bytes, size_t base_offset = 0);
 
 // The bytes of `shape`; -1 stands for unknown sizes.

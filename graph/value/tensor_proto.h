@@ -39,7 +39,7 @@ struct TensorProtoInfo {
 // values and bytes, handles, nesting of variants, and the memory that it would take. If it passes, it can be decoded,
 // unless it holds a variant of a type unknown to the decoder. INVALID_ARGUMENT errors name the fact (kTensorDType,
 // kTensorShape, kTensorContent, kTensorValue, kTensorKind, kTensorTooLarge, kLimitDepth); node and op are added by the
-// caller. `base_offset` is where `bytes` stands in its file, for errors.
+// caller. `base_offset` is the offset of `bytes` in its file, for errors.
 absl::StatusOr<TensorProtoInfo> InspectTensorProto(absl::string_view bytes, const LoadLimits& limits = LoadLimits(),
                                                    size_t base_offset = 0);
 

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// One entry of a checkpoint: where a tensor's bytes stand.
+// One entry of a checkpoint: the place of a tensor's bytes.
 struct BundleEntry {
   DType dtype = DType::kInvalid;
   Shape shape;

@@ -17,24 +17,23 @@
 
 namespace sluice {
 
-// Reads the data of a checkpoint, on several threads: what is asked for goes from the file right to where it is wanted,
-// in pieces of a few MiB whose checksums are taken while they are in the processor's cache. Borrows index and workers.
-// Not thread-safe.
+// Reads data of a checkpoint on several threads: directly from the file into the requested tensors, in pieces of a few
+// MiB whose checksums are computed while they are in the processor's cache. Borrows index and workers. Not thread-safe.
 class BundleReader {
  public:
   BundleReader(const BundleIndex& index, const Workers& workers) : index_(index), workers_(workers) {}
 
-  // Gives a tensor of a shape and the entry's dtype, which stays where it is until Run.
+  // Returns a tensor of `shape` and the entry's dtype, which must stay valid until Run.
   using Allocate = absl::FunctionRef<absl::StatusOr<Tensor*>(const Shape& shape)>;
 
-  // Asks for all of tensor `name`, whose entry this is, or for the part `box` of it. No memory is taken before the
-  // index has been found to be right about it. Errors: of `allocate`, of entries and slices that contradict each other,
-  // and kCheckpointEntry for a part of a tensor of strings, as in TensorFlow.
+  // Requests the whole tensor `name`, whose entry is `entry`, or its part `box`. Allocates only after checking that the
+  // index is right about it. Errors: of `allocate`, of entries and slices that contradict each other, and
+  // kCheckpointEntry for a part of a tensor of strings, as in TensorFlow.
   absl::Status AddWhole(absl::string_view name, const BundleEntry& entry, Allocate allocate);
   absl::Status AddPart(absl::string_view name, const BundleEntry& entry, const SliceBox& box, Allocate allocate);
 
-  // Reads all that was asked for. kCheckpointMissing, kCheckpointShort, kCheckpointDamaged (a checksum, or strings
-  // whose lengths make no sense), RESOURCE_EXHAUSTED.
+  // Reads all requested data. kCheckpointMissing, kCheckpointShort, kCheckpointDamaged (a wrong checksum, or impossible
+  // lengths of strings), RESOURCE_EXHAUSTED.
   absl::Status Run();
 
  private:

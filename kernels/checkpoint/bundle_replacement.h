@@ -11,11 +11,11 @@
 
 namespace sluice {
 
-// How many shards a checkpoint at `prefix` has to have that has `wanted` of its own, so that none of its files has the
-// name of one that the checkpoint there needs now: `wanted`, or one more.
+// Returns the number of shards, `wanted` or one more, that a new checkpoint at `prefix` must have so that none of its
+// files has the name of a file of the present one.
 int32_t ShardsBeside(const std::string& prefix, int32_t wanted);
 
-// Puts an empty file in the place of each shard from `first` on.
+// Writes an empty file for each shard from `first` on.
 absl::Status WriteEmptyShards(const std::string& prefix, int32_t first, int32_t num_shards);
 
 // Writes the index of the checkpoint at `prefix`, whose shards are complete, and removes the shards of the former

@@ -3,10 +3,10 @@
 
 // Note [Checkpoints are replaced as a whole]
 // A checkpoint is several files, and a file system replaces one at a time. Readers find data only through the index, so
-// the index is written last, and data of an old index is not touched before: shards are named after how many there are,
-// and a checkpoint that replaces one of as many shards gets one more, an empty one. So at any moment the old or the new
-// checkpoint is there, whole, for readers of TensorFlow too. A process that is killed may leave files behind that no
-// index names; they are overwritten when their names come up again.
+// the index is written last, and the old data is not changed before that: file names of shards contain the number of
+// shards, and a checkpoint that replaces one with the same number gets one more, empty, shard. So at any moment either
+// the old or the new checkpoint is complete, also for TensorFlow's readers. A process that is killed may leave files
+// that no index names; they are overwritten when their names are used again.
 
 #include <memory>
 #include <string>
@@ -31,10 +31,10 @@ class BundleWriter {
 
   // kCheckpointEntry for a name that is there already, an empty one, and for resources and variants.
   absl::Status Add(absl::string_view name, const Tensor& value);
-  // The part `slice` of a tensor of shape `full`. kCheckpointEntry also where another part had another type or shape.
-  // REQUIRES: the tensor has the shape of that part.
+  // Adds the part `slice` of a tensor of shape `full`. kCheckpointEntry also if an earlier part had another type or
+  // shape. REQUIRES: the tensor has the shape of that part.
   absl::Status AddSlice(absl::string_view name, const Shape& full, const TensorSlice& slice, const Tensor& value);
-  // The checkpoint is there, on the disk, in the place of an older one.
+  // Flushes the checkpoint to the disk and replaces an older one by it.
   absl::Status Finish();
 
  private:
@@ -47,9 +47,9 @@ class BundleWriter {
   BundleIndex::Entries entries_;  // Of tensors and of slices, by key.
 };
 
-// Joins the checkpoints at `prefixes` into one at `destination`, whose shards are theirs. They are gone afterwards;
-// where it fails, they and what was at `destination` are as they were. `allow_missing`: those without an index are left
-// out, but for the last one. INVALID_ARGUMENT, as in TensorFlow, where one is missing, or two hold the same tensor.
+// Joins the checkpoints at `prefixes` into one at `destination`, which takes over their shards. Removes them
+// afterwards; on an error, they and the old checkpoint at `destination` are unchanged. `allow_missing`: skips prefixes
+// without an index, except the last. INVALID_ARGUMENT, as in TensorFlow, if one is missing or two hold the same tensor.
 absl::Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& destination, bool allow_missing);
 
 }  // namespace sluice

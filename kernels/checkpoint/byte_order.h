@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// Turns numbers of the other byte order into ours, or back. REQUIRES: plain elements, `bytes` a multiple of their size.
+// Reverses the byte order of each number. REQUIRES: plain elements, `bytes` a multiple of their size.
 void SwapByteOrder(DType dtype, char* data, size_t bytes);
 
 }  // namespace sluice

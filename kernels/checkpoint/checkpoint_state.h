@@ -19,8 +19,8 @@ struct CheckpointState {
 // kCheckpointMissing where the directory has no such file or the file names no checkpoint, kFileText.
 absl::StatusOr<CheckpointState> ReadCheckpointState(const std::string& directory);
 
-// Writes that file, in the place of an older one. Prefixes below `directory` are named relative to it, so that the
-// directory may be moved.
+// Writes that file, replacing an older one. Prefixes below `directory` are named relative to it, so that the directory
+// may be moved.
 absl::Status WriteCheckpointState(const std::string& directory, const CheckpointState& state);
 
 // Makes the checkpoint at `prefix` the newest of its directory; the file is replaced as a whole. Five are listed.

@@ -26,7 +26,7 @@ class NewFile {
   absl::Status Append(absl::string_view bytes);
   // Bytes appended so far.
   uint64_t size() const { return size_; }
-  // All bytes are on the disk, and in the place of what was at `path`.
+  // Flushes all bytes to the disk and replaces the file at `path`.
   absl::Status Commit();
 
  private:
@@ -40,8 +40,8 @@ class NewFile {
   std::string waiting_;  // Small pieces, written together.
 };
 
-// Gives the file at `from` the name `to` as well, in the place of what was there: shared where the file system can,
-// else copied. `from` stays.
+// Gives the file at `from` the additional name `to`, replacing a file there: links it if the file system can, else
+// copies it.
 absl::Status LinkOrCopyFile(const std::string& from, const std::string& to);
 
 // Makes the directory that `path` lies in, unless it is there; not those above it, as TensorFlow's savers.

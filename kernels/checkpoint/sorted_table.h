@@ -27,8 +27,8 @@ class SortedTable {
   // Errors as above, of the footer and the index block.
   static absl::StatusOr<SortedTable> Open(absl::string_view file);
 
-  // Calls `fn` with the value of `key`, where the table has that, and returns what it says; NOT_FOUND (kCheckpointName)
-  // otherwise. Reads one block. Errors as above, of this.
+  // Calls `fn` with the value of `key` and returns its result; NOT_FOUND (kCheckpointName) if the table lacks the key.
+  // Reads one block. Errors as above, of that block.
   absl::Status Find(absl::string_view key, absl::FunctionRef<absl::Status(absl::string_view value)> fn) const;
 
  private:

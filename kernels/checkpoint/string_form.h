@@ -1,7 +1,8 @@
 #ifndef SLUICE_KERNELS_CHECKPOINT_STRING_FORM_H_
 #define SLUICE_KERNELS_CHECKPOINT_STRING_FORM_H_
 
-// How the data of a checkpoint holds a tensor of strings: all lengths as varints, a checksum of the lengths, all bytes.
+// Reads and writes a tensor of strings as checkpoints store it: all lengths as varints, a checksum of the lengths, all
+// bytes.
 
 #include <cstdint>
 #include <string>

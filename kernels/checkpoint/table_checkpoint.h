@@ -2,7 +2,7 @@
 #define SLUICE_KERNELS_CHECKPOINT_TABLE_CHECKPOINT_H_
 
 // Checkpoints of the first form, which TensorFlow's ops Save and SaveSlices write: one sorted string table holds all
-// tensors, and under the empty key what they are.
+// tensors, and their descriptions under the empty key.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-// What such a checkpoint holds of one tensor.
+// The stored parts of one tensor.
 struct TableTensor {
   struct Part {
     TensorSlice slice;
@@ -36,7 +36,8 @@ struct TableTensor {
 // One or more files, together one checkpoint. Immutable; the data is read when it is asked for.
 class TableCheckpoint {
  public:
-  // kCheckpointDamaged for a file that is no such table; INTERNAL, as in TensorFlow, where files contradict each other.
+  // kCheckpointDamaged for a file that is not such a table; INTERNAL, as in TensorFlow, where files contradict each
+  // other.
   static absl::StatusOr<TableCheckpoint> Open(const std::vector<std::string>& files);
 
   // kCheckpointName.

@@ -77,8 +77,8 @@ bool Intersect(const SliceBox& a, const SliceBox& b, SliceBox* common);
 // overlap, kCheckpointSlice for elements that are missing. Few boxes are cheap, 10,000 of them cost a second at worst.
 absl::Status CheckCover(absl::Span<const SliceBox> boxes, const SliceBox& wanted);
 
-// Where the elements of `part`, which lies in `box`, begin in a tensor that holds `box`, if they stand there one after
-// the other; -1: they do not.
+// Returns the offset of the elements of `part` in a tensor that holds `box`, if they are contiguous there; else -1.
+// REQUIRES: `part` lies in `box`.
 int64_t ContiguousOffset(const SliceBox& part, const SliceBox& box);
 
 // Copies the elements that `from`, which holds `from_box`, and `to`, which holds `to_box`, have in common.

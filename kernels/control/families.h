@@ -11,7 +11,7 @@ namespace sluice {
 
 class KernelRegistry;
 
-// Output for people: Assert, Print, PrintV2. Text goes through print_sink.h.
+// Printed output: Assert, Print, PrintV2. Text goes through print_sink.h.
 SLUICE_AT_START absl::Span<const KernelRow> AssertPrintKernels();
 // Const, Identity and its kin, IdentityN, Placeholder, _Arg, _Retval.
 SLUICE_AT_START absl::Span<const KernelRow> BasicKernels();

@@ -33,10 +33,10 @@ class Device {
   virtual Allocator& allocator() = 0;
   // Waits until all work queued on the device is done; its errors, if any. OK at once where work is done immediately.
   virtual absl::Status Sync() = 0;
-  // What Send nodes of this device hand on, or null where values need no context.
+  // The context that Send nodes of this device pass on; null if values need none.
   virtual CountedPtr<DeviceContext> context() { return {}; }
-  // This device, where it works on its own and has memory of its own (Note [Streams] in stream.h); null where kernels
-  // have done their work when they return.
+  // This device, if it works asynchronously in its own memory (Note [Streams] in stream.h); null if kernels have done
+  // their work when they return.
   virtual StreamDevice* AsStreamDevice() { return nullptr; }
 
  private:

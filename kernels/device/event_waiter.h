@@ -10,13 +10,13 @@
 
 namespace sluice {
 
-// A place in the work of a stream, which comes when all that was queued before it is done (a cudaEvent_t, say).
+// A point in the work of a stream, which comes when all work queued before it is done (for example a cudaEvent_t).
 // Thread-safe.
 class Event : public Counted {
  public:
   // Never waits. Acquire: what the device wrote before is seen.
   virtual bool HasCome() const = 0;
-  // Waits for so long at most. Whether it has come.
+  // Waits at most `limit`; returns whether the event has come.
   virtual bool AwaitFor(absl::Duration limit) const = 0;
 };
 
@@ -38,7 +38,7 @@ class EventWaiter {
     CountedPtr<Event> event_;
   };
 
-  // `may_have_thread`: false as if the system gave none. For tests.
+  // `may_have_thread`: false behaves as if the system gave no thread. For tests.
   explicit EventWaiter(bool may_have_thread = true) : may_have_thread_(may_have_thread) {}
   EventWaiter(const EventWaiter&) = delete;
   EventWaiter& operator=(const EventWaiter&) = delete;

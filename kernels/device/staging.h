@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-// The pinned host memory of a device, through which values come and go: so many blocks of one size, allocated when they
-// are first needed and given back with this. Thread-safe.
+// The pinned host memory of a device, through which values are copied: up to `max_blocks` blocks of one size, allocated
+// when first needed and freed by the destructor. Thread-safe.
 class Staging {
  public:
   // One block. Its taker owns it until Put, or until the event named in Put.
@@ -62,7 +62,7 @@ class Staging {
   ~Staging();
 
   size_t block_bytes() const { return block_bytes_; }
-  // A block; or null, and `waiter` gets one later. kOutOfMemory if no block could be allocated.
+  // Returns a block; or null, and `waiter` receives one later. kOutOfMemory if no block could be allocated.
   absl::StatusOr<Block*> TakeOrWait(Waiter* waiter) ABSL_LOCKS_EXCLUDED(mu_);
   // Blocks that exist, in use or not.
   size_t num_blocks() const ABSL_LOCKS_EXCLUDED(mu_);

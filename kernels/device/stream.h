@@ -1,7 +1,7 @@
 #ifndef SLUICE_KERNELS_DEVICE_STREAM_H_
 #define SLUICE_KERNELS_DEVICE_STREAM_H_
 
-// Devices that work on their own: what is queued on them, in which order it is done, and when the host may look.
+// Asynchronous devices: how work is queued on them, in which order it is done, and when the host may read the results.
 //
 // Note [Streams]
 // A stream is a queue of work of one device, done in the order in which it was queued. A kernel of such a device
@@ -9,7 +9,7 @@
 //   1. Kernels run on the device's compute stream, copies of more than a few bytes on two streams of their own, one for
 //      each direction. Which stream a call uses follows from the node and the sizes alone.
 //   2. Memory belongs to the stream that it was allocated on (its allocator is Stream::memory()). Only work of that
-//      stream writes it, so what is allocated once needs no order among writers.
+//      stream writes it, so writers of one allocation need no further order.
 //   3. Work on another stream that reads it waits, on the device, for what that stream has queued so far
 //      (Stream::After), and holds a reference until it is done (Stream::Keep). While there is a second reference, no
 //      kernel writes in place, and the memory is not freed. Where both are on one stream, nothing of this is needed.
@@ -18,7 +18,7 @@
 //   5. The host reads device memory only through a copy, whose node is asynchronous and ends after an event. One thread
 //      per device waits for events (EventWaiter); no kernel runs on it.
 //   6. A run ends when the host has what leaves the device. One that fails, or that is told to (sync_on_finish), waits
-//      for all that is queued: nothing of it works on when `done` is called.
+//   for all queued work: none of it is still running when `done` is called.
 //   7. Work that fails on the device is not the launch's error. The device counts such failures, and all runs that it
 //      had work of meanwhile fail with them.
 //   8. Host memory that a device reads or writes is pinned, and comes in blocks of which a device has a fixed number

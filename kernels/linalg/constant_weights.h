@@ -14,9 +14,8 @@
 namespace sluice {
 
 // The packed form of a B that is the same in every run, kept by the kernel that uses it, and shared with other kernels
-// that read it the same way. Made at the first call; a value is recognised by the address and the shape of its
-// elements, and a reference on them is held, so that nothing else can ever stand at that address: another value is
-// simply not found. Thread-safe.
+// that read it the same way. Made at the first call. A value is recognised by the address and the shape of its
+// elements; holds a reference to them, so that no other value can get that address. Thread-safe.
 class ConstantWeights {
  public:
   // The packed elements of `b` (float, double; half and bfloat16 as floats), or none when another value was packed

@@ -7,11 +7,11 @@
 
 namespace sluice {
 
-// `from` (half, bfloat16 or float) as floats of the same shape.
+// Converts `from` (half, bfloat16 or float) to floats of the same shape.
 absl::StatusOr<Tensor> ToFloats(const Tensor& from, Allocator& allocator);
-// `from` (int8 or uint8) as int32.
+// Converts `from` (int8 or uint8) to int32.
 absl::StatusOr<Tensor> ToInts(const Tensor& from, Allocator& allocator);
-// The floats of `from`, rounded to half or bfloat16, into `to`. REQUIRES: as many elements.
+// Rounds the floats of `from` to half or bfloat16, into `to`. REQUIRES: as many elements.
 void RoundFloats(const Tensor& from, Tensor* to);
 
 }  // namespace sluice

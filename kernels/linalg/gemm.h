@@ -26,7 +26,7 @@ struct MatrixView {
   MatrixView Cols(int64_t count) const { return {data + (transposed ? count * ld : count), ld, transposed}; }
 };
 
-// Asked between the blocks of a large product, about every 10 ms: true ends it, and what C holds then is of no use.
+// Called between the blocks of a large product, about every 10 ms; true ends the product and leaves C undefined.
 using GemmStop = absl::FunctionRef<bool()>;
 inline bool NeverStops() { return false; }
 

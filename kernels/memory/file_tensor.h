@@ -6,7 +6,7 @@
 // nothing reads it but matrix products, which keep it in an order of their own, a copy of it would be read once. Such a
 // constant stays where it is: its tensor has dtype, shape and the file's bytes, in memory of an allocator that is not
 // the host's, as a device's would be. Code that may receive one must check IsInFile, and then read bytes() only, not
-// flat<T>(). Which constants these are is found out when a graph's kernels are made (executor/weight_constants.h):
+// flat<T>(). Which constants these are is found out when a graph's kernels are made (executor/plan/weight_constants.h):
 // those of 256 KiB and more that no other kernel sees, in sessions whose products are not left to a plug-in. So the way
 // of a product, and with it its bits, follows from the graph alone, and not from what ran before. An observer of a
 // run's kernels (executor/trace/node_observer.h) sees their outputs, and so these tensors too.

@@ -18,9 +18,9 @@
 
 namespace sluice {
 
-// Elements that come in parts: each component by its own operation, under the key of its element. Those that have all
-// components may be taken, in the order in which their keys first came. Owned by the resource manager and the
-// operations under way. Thread-safe.
+// A queue of elements that are inserted in parts: each component by its own operation, under the key of its element.
+// Complete elements can be taken, in the order in which their keys were first inserted. Owned by the resource manager
+// and the operations under way. Thread-safe.
 class Barrier final : public Resource {
  public:
   static constexpr absl::string_view kTypeName = "Barrier";
@@ -41,10 +41,10 @@ class Barrier final : public Resource {
   absl::Status Insert(const Tensor& keys, std::vector<QueueElement> values, size_t component);
   // kOpRange when the barrier is closed and will not have so many. `done` is called once.
   void Take(const TakeOptions& options, CancellationManager* cancellation, TakeDone done);
-  // Gives back what Take gave, when its caller cannot use it.
+  // Puts back elements that Take returned and its caller cannot use.
   void PutBack(std::vector<QueueElement> elements);
-  // No new keys from now on; with `cancel_pending` the incomplete elements go. kResourceClosed where that is so
-  // already.
+  // Refuses new keys from now on; with `cancel_pending` also drops the incomplete elements. kResourceClosed if already
+  // closed in that way.
   absl::Status Close(bool cancel_pending);
 
   int64_t num_ready() const;

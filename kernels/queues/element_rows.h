@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// `value` as something that may be kept: a copy where it is the host program's memory, or a small part of much more.
+// Returns `value`, or a copy if it is the host program's memory or a small part of a larger buffer.
 absl::StatusOr<Tensor> ToKeep(Tensor value, Allocator& allocator);
 
 // One element for each row of the components. REQUIRES: rank 1 or more, and as many rows in each.

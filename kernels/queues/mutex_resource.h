@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-// A lock that nodes of a graph, and steps, take in turn. Owned by the resource manager, the locks that are held and the
+// A lock that nodes, of any step, acquire in turn. Owned by the resource manager, the locks that are held and the
 // operations under way. Thread-safe.
 class MutexResource final : public Resource {
  public:
@@ -40,7 +40,7 @@ class MutexResource final : public Resource {
   bool is_locked_ ABSL_GUARDED_BY(room_.mu) = false;
 };
 
-// A mutex that is held: until this ends.
+// Holds a mutex until it is destroyed.
 class MutexLockValue final : public VariantObject {
  public:
   static constexpr absl::string_view kTypeName = "tensorflow::MutexLock";

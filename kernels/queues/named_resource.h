@@ -49,8 +49,8 @@ class ResourceName {
   CountedPtr<RefCell> names_;  // For references.
 };
 
-// Makes the resource R of a node when it is first asked for, and gives its handle. R has a `spec()`, whose Make reads
-// it from the node and whose CheckSame compares it with that of a node that has made the resource before.
+// Makes the resource R of a node at its first use, and outputs its handle. R has a `spec()`, whose Make reads it from
+// the node and whose CheckSame compares it with that of a node that has made the resource before.
 template <typename R, typename Spec>
 class NamedResourceKernel final : public Kernel {
  public:

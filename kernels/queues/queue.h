@@ -17,9 +17,9 @@
 
 namespace sluice {
 
-// A queue of FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue or PriorityQueue. Operations that cannot be done yet wait
-// in two lines, each in turn: those that put and close, and those that take. An operation on several elements does as
-// much as it can while it waits; what it had taken goes back when it fails or is cancelled.
+// A queue of FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue or PriorityQueue. Operations that must wait do so in two
+// lines, each in order: one for puts and closes, one for takes. An operation on several elements proceeds as far as it
+// can while it waits; if it fails or is cancelled, the elements that it has taken are put back.
 // Owned by the resource manager and the operations under way. Thread-safe.
 class Queue final : public Resource {
  public:
@@ -37,10 +37,10 @@ class Queue final : public Resource {
   // Takes `count` > 0 elements; with `or_fewer` as many as are left once the queue is closed. kOpRange when it is
   // closed and has too few.
   void Take(int64_t count, bool or_fewer, CancellationManager* cancellation, TakeDone done);
-  // Gives back what Take gave, when its caller cannot use it.
+  // Puts back elements that Take returned and its caller cannot use.
   void PutBack(std::vector<QueueElement> elements);
-  // Nothing can be put any more: at once with `cancel_pending`, which ends those that wait to put; else after them, and
-  // kResourceClosed when the queue is closed by then.
+  // Closes the queue for puts: with `cancel_pending` at once, and ends the waiting puts; otherwise after them.
+  // kResourceClosed if the queue is closed by then.
   void Close(bool cancel_pending, CancellationManager* cancellation, Done done);
 
   int64_t size() const;

@@ -25,7 +25,7 @@ struct QueueSpec {
   std::vector<DType> types;          // Of the components; the keys of a PriorityQueue are the first of them.
   std::vector<PartialShape> shapes;  // Of the components; empty: any.
   int64_t min_after_dequeue = 0;
-  int64_t seed = 0, seed2 = 0;  // Of a RandomShuffleQueue; both 0: of no one's choice.
+  int64_t seed = 0, seed2 = 0;  // Of a RandomShuffleQueue; if both are 0, the seed is random.
 
   // Whether elements taken together are padded to one shape.
   bool pads() const { return kind == "PaddingFIFOQueue"; }
@@ -41,7 +41,7 @@ struct QueueSpec {
   std::string ToString() const;
 };
 
-// A way to wait for a while only was never made, in TensorFlow either: kOpAttr unless attr timeout_ms asks for none.
+// Returns kOpAttr if attr timeout_ms requests a timeout: these are not implemented, as in TensorFlow.
 absl::Status CheckNoTimeout(const KernelConstruction& construction);
 
 }  // namespace sluice

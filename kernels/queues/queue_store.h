@@ -23,7 +23,7 @@ class QueueStore {
   virtual void Put(QueueElement element) = 0;
   // REQUIRES: size() > 0.
   virtual QueueElement Take() = 0;
-  // Takes `count` elements to the end of `taken`; all of them or, where there is no memory for that, none.
+  // Moves `count` elements to the end of `taken`; if there is no memory for that, moves none.
   // REQUIRES: size() >= count.
   void TakeTo(int64_t count, std::vector<QueueElement>& taken);
   // Puts back what was taken last and not put back yet.
@@ -32,9 +32,9 @@ class QueueStore {
 
 // First in, first out.
 std::unique_ptr<QueueStore> NewFifoStore();
-// Random ones, by TensorFlow's sequence for these seeds; keeps `min_left` back.
+// Takes random elements, in TensorFlow's sequence for these seeds; keeps `min_left` back.
 std::unique_ptr<QueueStore> NewShuffleStore(uint64_t seed, uint64_t seed2, int64_t min_left);
-// Those with the smallest component 0, a scalar of int64. Equal ones come in TensorFlow's order.
+// Takes the element with the smallest component 0, a scalar of int64; among equal ones in TensorFlow's order.
 std::unique_ptr<QueueStore> NewPriorityStore();
 
 }  // namespace sluice

@@ -16,8 +16,8 @@
 
 namespace sluice {
 
-// Lists of tensors between one part of a graph and another: first in, first out, each of any types. The node that comes
-// first says how much it holds. Owned by the resource manager and the operations under way. Thread-safe.
+// A FIFO of lists of tensors of any types, between two parts of a graph. The first node that uses it sets its capacity.
+// Owned by the resource manager and the operations under way. Thread-safe.
 class StagingArea final : public Resource {
  public:
   static constexpr absl::string_view kTypeName = "StagingArea";
@@ -31,7 +31,7 @@ class StagingArea final : public Resource {
   // Takes the first element. It stays where it is, and the status is an error, unless it has tensors of `types`:
   // kResourceType for another number of them, kOutputType for others.
   void Take(std::vector<DType> types, CancellationManager* cancellation, TakeDone done);
-  // Gives element `index`, which stays. REQUIRES: index >= 0.
+  // Returns element `index` without removing it. REQUIRES: index >= 0.
   void Peek(int64_t index, std::vector<DType> types, CancellationManager* cancellation, TakeDone done);
   void Clear();
   int64_t size() const;

@@ -17,9 +17,9 @@
 
 namespace sluice {
 
-// Lists of tensors between one part of a graph and another, each under a key: put whole or in parts, and taken whole or
-// in parts once it was complete. The node that comes first says how much there is room for. Owned by the resource
-// manager and the operations under way. Thread-safe.
+// Lists of tensors under keys, between two parts of a graph. A list is put whole or in parts and, once it was complete,
+// taken whole or in parts. The first node that uses the map sets its capacity. Owned by the resource manager and the
+// operations under way. Thread-safe.
 class StagingMap : public Resource {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;

@@ -41,8 +41,8 @@ class Waiter {
   CancellationToken token_ = 0;
 };
 
-// Where operations on one resource wait, in lines, until they can be done. Holds no thread: an operation waits as a
-// small object, and is done by the thread that makes it possible.
+// Keeps operations on one resource in lines until they can be done. Blocks no thread: an operation waits as a small
+// object, and is done by the thread that makes it possible.
 //
 //   struct Take : Waiter { Progress Try() override { return queue->TryTake(*this); } ... };
 //   room_.Submit(kTakers, std::move(take), run.cancellation, CountedPtr<const Counted>::Share(this));
@@ -52,20 +52,20 @@ class Waiter {
 class WaitingRoom {
  public:
   enum class Order {
-    kInTurn,    // Only the first of a line may go on.
-    kAnyOrder,  // All of them may. Each change has all of them try.
+    kInTurn,    // Only the first waiter of the line may proceed.
+    kAnyOrder,  // Every waiter may proceed: after each change all of them try.
   };
   // One line for each element.
   explicit WaitingRoom(std::initializer_list<Order> lines);
   WaitingRoom(const WaitingRoom&) = delete;
   WaitingRoom& operator=(const WaitingRoom&) = delete;
 
-  // Has `waiter` done now, or when its turn comes, or ends it when `cancellation` (may be null) is cancelled. It may be
-  // finished before this returns. `owner`: the resource, which lives as long as the waiter may be cancelled.
+  // Does `waiter` now, or when its turn comes, or ends it when `cancellation` (may be null) is cancelled. It may be
+  // finished before this returns. `owner`: the resource, kept alive while the waiter can be cancelled.
   void Submit(int line, std::unique_ptr<Waiter> waiter, CancellationManager* cancellation,
               CountedPtr<const Counted> owner) ABSL_LOCKS_EXCLUDED(mu);
-  // Lets all waiters try until none comes any further, and finishes those that are done. To be called after the state
-  // has been changed by something else than a waiter.
+  // Lets all waiters try until none can proceed, and finishes those that are done. Call it after anything but a waiter
+  // has changed the state.
   void Serve() ABSL_LOCKS_EXCLUDED(mu);
   // Ends all waiters of a line with `status`; the next Serve finishes them.
   void Dismiss(int line, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
@@ -74,7 +74,8 @@ class WaitingRoom {
   mutable Mutex mu;
 
  private:
-  // Waiters out of their lines, not finished yet, in order. Takes no memory: what is over must not fail.
+  // Waiters that have left their lines and are not finished yet, in order. Allocates nothing: ending a waiter must not
+  // fail.
   class Ended {
    public:
     Ended() = default;
@@ -101,7 +102,7 @@ class WaitingRoom {
   // it has taken go back.
   void Enter(int line, std::unique_ptr<Waiter> waiter, CancellationManager* cancellation,
              CountedPtr<const Counted> owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
-  // Has Cancel called when `cancellation` (may be null) is cancelled. False: it is already.
+  // Registers Cancel with `cancellation` (may be null). Returns false if that is already cancelled.
   bool Register(Waiter& waiter, int line, uint64_t number, CancellationManager* cancellation,
                 CountedPtr<const Counted> owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // Ends waiter `number` as cancelled if it is still there; Finish follows.

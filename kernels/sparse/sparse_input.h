@@ -24,8 +24,8 @@ struct SparseInput {
   int64_t entries = 0;
   int rank = 0;
   IndexVector dims;           // Of the dense tensor.
-  bool is_countable = false;  // Whether a tensor can have these.
-  Shape shape;                // The same sizes where it can.
+  bool is_countable = false;  // Whether a tensor can have these sizes.
+  Shape shape;                // The same sizes, if is_countable.
 
   // The coordinates of entry `i`.
   const int64_t* at(int64_t i) const { return static_cast<const int64_t*>(indices->raw_data()) + i * rank; }

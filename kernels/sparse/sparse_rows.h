@@ -33,7 +33,7 @@ struct RowEntries {
 };
 
 // The runs of entries of one row, in the order of the entries. kOpValue for a row outside of the shape, kOpShape for a
-// tensor without another axis. How many rows are empty is a claim that no memory stands behind.
+// tensor without another axis. Lists no empty rows: a shape may claim any number of them at no cost.
 absl::StatusOr<std::vector<RowEntries>> FindRows(const SparseInput& sparse);
 
 // The entries of a run as a sparse tensor without the first axis, in memory of its own.

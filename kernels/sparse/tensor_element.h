@@ -20,10 +20,10 @@ int64_t WrittenBytes(const Tensor& tensor);
 // REQUIRES: plain elements or strings where `out` is of strings.
 void PutTensor(const Tensor& tensor, Tensor* out, int64_t i);
 
-// Whether the tensors that the strings of input `input` claim to be may be made, all of them together: a few bytes can
-// claim a large tensor of equal elements. kOutOfMemory beyond the limit of one constant, or where the run's allocator
-// has not as much (what is decoded does not come from there); kOpValue if one is not a tensor. Variants hold what is
-// there already.
+// Checks that all tensors encoded in the strings of input `input` together fit in memory: a few bytes can encode a
+// large tensor of equal elements. kOutOfMemory beyond the limit of one constant, or where the run's allocator has not
+// as much (what is decoded does not come from there); kOpValue if one is not a tensor. Variants hold what is there
+// already.
 absl::Status CheckElements(const KernelContext& context, int input);
 
 // The tensor that element `i` of input `input` holds. kOpValue if it is not a tensor. REQUIRES: CheckElements.

@@ -1,7 +1,7 @@
 #ifndef SLUICE_KERNELS_STATE_HANDLES_H_
 #define SLUICE_KERNELS_STATE_HANDLES_H_
 
-// From a handle among the inputs of a kernel to the resource behind it:
+// Finds the resource of a handle among the inputs of a kernel:
 //
 //   SLUICE_ASSIGN_OR_RETURN(const CountedPtr<Variable> variable, LookupInput<Variable>(context, 0));
 
@@ -20,7 +20,7 @@ absl::StatusOr<const ResourceHandle*> InputHandle(const KernelContext& context, 
 // The resource manager of the run; kFacilityMissing if the run has none.
 absl::StatusOr<ResourceManager*> RunResources(const KernelContext& context);
 
-// kResourceType saying that `handle` leads to something else than a `wanted`, if it says so itself.
+// Returns kResourceType if `handle` itself says that it is not of the kind `wanted`.
 absl::Status CheckHandleKind(const ResourceHandle& handle, absl::string_view wanted);
 
 // The T behind `handle`: the one that it holds, or else the one of its container and name. kResourceMissing
@@ -39,7 +39,8 @@ absl::StatusOr<CountedPtr<T>> LookupInput(const KernelContext& context, int i) {
   return LookupHandle<T>(context, *handle);
 }
 
-// The same where the handle itself holds a T, without counting it; null otherwise. Lives until input `i` is taken.
+// As above, if the handle itself holds the T, without taking a reference; null otherwise. Valid until input `i` is
+// taken.
 template <typename T>
 T* HeldByInput(const KernelContext& context, int i) {
   const Tensor& input = context.input(i);

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// Values that a loop leaves for its gradient: last in, first out.
+// A stack of the values that a loop keeps for its gradient.
 // Owned by its handle or the step container. Thread-safe.
 class Stack final : public StepResource {
  public:
@@ -31,7 +31,7 @@ class Stack final : public StepResource {
   // The short way to pop a scalar of this plain dtype, of `bytes` bytes, to `value`. Returns false if the top is not
   // such a scalar: Pop takes it, or reports the error.
   bool PopScalar(DType dtype, size_t bytes, void* value) ABSL_LOCKS_EXCLUDED(mu_);
-  // Lets go of all values; nothing can be pushed or popped any more.
+  // Drops all values; afterwards Push and Pop fail.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
   // At the end of the step.
   void CloseForGood() { Close(); }

@@ -4,10 +4,10 @@
 // Resources of one step: stacks and TensorArrays.
 //
 // Note [Handles of step resources]
-// TensorFlow has named them in three ways over the years: by a reference to two strings (Stack, TensorArray), by the
-// strings themselves (TensorArrayV2), and by a resource handle (StackV2, TensorArrayV3). Ours are held by the handle in
-// the last form, so that they end with their last user; in the first two forms the step container holds them under
-// the name that the strings say, and everything ends with the step.
+// TensorFlow has identified them in three ways over the years: by a reference to two strings (Stack, TensorArray), by
+// the strings themselves (TensorArrayV2), and by a resource handle (StackV2, TensorArrayV3). In the last form the
+// handle owns the resource, which ends with its last user; in the first two the step container owns it, under the name
+// in the strings, until the end of the step.
 
 #include <string>
 #include <utility>
@@ -45,8 +45,8 @@ std::string StepUniqueName(const KernelContext& context, absl::string_view prefi
 // needs a step container and there is none.
 absl::Status SetStepHandle(KernelContext& context, int i, CountedPtr<StepResource> resource);
 
-// Held by the step container to drop a resource's values when the step ends: handles among them may lead to the
-// resource itself, or to one that holds its handle, and such a circle would live for ever.
+// Held by the step container; drops a resource's values at the end of the step. Without it, a resource that holds its
+// own handle, directly or through another resource, would never be freed.
 template <typename T>
 class ClosedWithStep final : public Resource {
  public:

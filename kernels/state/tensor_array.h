@@ -17,8 +17,8 @@
 
 namespace sluice {
 
-// A row of tensors that loops write to and read from by number. Each element is written once (those of a gradient array
-// add up) and, with clear_after_read, read once.
+// An array of tensors that loops write and read by index. Each element is written once (those of a gradient array add
+// up) and, with clear_after_read, read once.
 // Owned by its handle or the step container; a gradient array by the array that it is of. Thread-safe.
 class TensorArray final : public StepResource {
  public:
@@ -52,8 +52,8 @@ class TensorArray final : public StepResource {
   // Writes value i to element indices[i], one after the other until one fails.
   absl::Status Write(absl::Span<const int64_t> indices, absl::Span<Tensor> values, Allocator& allocator)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // The elements asked for. One that was never written is zeros where its shape is known; a gradient array has such
-  // ones after its end, too, and grows there.
+  // Returns the elements at `indices`. An element that was never written is zeros if its shape is known; so is one
+  // after the end of a gradient array, which grows.
   absl::StatusOr<std::vector<Tensor>> Read(absl::Span<const int64_t> indices, Allocator& allocator)
       ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<int64_t> Size() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -69,7 +69,7 @@ class TensorArray final : public StepResource {
   // followed by the shape of this array's. This one does not grow afterwards. kOpUnimplemented past kMaxGradientLevel.
   absl::StatusOr<CountedPtr<TensorArray>> Gradient(const std::string& source, const Shape& prefix)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // Lets go of all elements; nothing can be read or written any more.
+  // Drops all elements; afterwards reads and writes fail.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
   // At the end of the step: the gradients are closed, too.
   void CloseForGood() ABSL_LOCKS_EXCLUDED(mu_);

@@ -15,11 +15,11 @@
 
 namespace sluice {
 
-// Many values, last in, first out. Small plain ones are copied into segments of rows, each of one shape: the values of
-// a loop, which mostly have one, take a quarter more than their bytes. Others (large ones, strings, handles, those in a
-// device's memory) are held as they are, 64 bytes beside the value. Segments grow with what is there, are never copied,
-// and go when their last value has gone. At most 1.5 times the bytes of the values and 96 bytes for each, whatever
-// their shapes; tests/kernels/state/value_pile_test.cc counts them.
+// A stack for many values. Small plain values are copied into segments of rows, each of one shape, so that the values
+// of a loop, which mostly have one shape, take about 1.25 times their bytes. Others (large values, strings, handles,
+// values in a device's memory) are held as Tensors, at 64 bytes each besides the value. Segments grow with the number
+// of values, are never copied, and are freed with their last value. At most 1.5 times the bytes of the values and 96
+// bytes for each, whatever their shapes; tests/kernels/state/value_pile_test.cc counts them.
 // Not thread-safe.
 class ValuePile {
  public:
@@ -37,8 +37,8 @@ class ValuePile {
   // The last value, in memory of `allocator` where it needs any. RESOURCE_EXHAUSTED when memory is short: then it
   // stays. REQUIRES: size() > 0.
   absl::StatusOr<Tensor> Pop(Allocator& allocator);
-  // Takes the last value off if it is a scalar of this plain dtype, of `bytes` bytes, and writes it to `value`: the
-  // short way for what most loops keep. Else nothing happens. REQUIRES: size() > 0.
+  // Pops the last value into `value` if it is a scalar of this plain dtype, of `bytes` bytes; otherwise does nothing
+  // and returns false. Faster than Pop, for what most loops keep. REQUIRES: size() > 0.
   bool PopScalar(DType dtype, size_t bytes, void* value);
   void Clear();
   void swap(ValuePile& other) {
@@ -73,7 +73,7 @@ class ValuePile {
   // Whether rows of the segment are like this value.
   static bool Takes(Segment& segment, const Tensor& value, bool is_small);
   absl::Status Grow(const Tensor& value, bool is_small, Allocator& allocator);
-  // Lets go of the top segment. REQUIRES: it has no rows.
+  // Frees the top segment. REQUIRES: it has no rows.
   void DropTop();
   // Forgets the last row of the top segment, which holds nothing any more.
   void DropRow() {

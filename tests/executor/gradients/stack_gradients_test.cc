@@ -174,6 +174,21 @@ TEST_F(StackGradientsTest, AStackThatNoLoopFillsIsRefusedByName) {
   EXPECT_THAT(Add({b_.Op("Square", "y", {pop})}, {x}), StatusIs(absl::StatusCode::kUnimplemented, "pop"));
 }
 
+// A frame that runs once has no counter by which its values could be given back in order.
+TEST_F(StackGradientsTest, AStackThatAFrameWithoutLoopCondFillsIsRefused) {
+  const Output x = Input("x");
+  const Output stack = b_.Op("StackV2", "stack", {Int("size", -1)}, {{"elem_type", DType::kFloat}});
+  const Output handle = b_.Op("Enter", "once/handle", {stack}, Frame("once", true));
+  const Output inside = b_.Op("Square", "once/square", {b_.Op("Enter", "once/x", {x}, Frame("once"))});
+  const Output left = b_.Op("Exit", "once/exit", {b_.Op("StackPushV2", "push", {handle, inside})});
+  const Loop loop = Begin("loop", Int("trips", 1));
+  const Variable v = Enter(loop, "v", left);
+  const Output pop = b_.Op("StackPopV2", "pop", {Invariant(loop, "handle", stack)}, {{"elem_type", DType::kFloat}});
+  Next(v, "v", b_.Op("Mul", "product", {v.value, pop}));
+  End(loop);
+  EXPECT_THAT(Add({v.last}, {x}), StatusIs(absl::StatusCode::kUnimplemented, "pop"));
+}
+
 TEST_F(StackGradientsTest, AStackThatIsFilledInTwoPlacesIsRefusedByName) {
   const Output x = Input("x");
   const Loop loop = Begin("loop", Int("trips", 2));
