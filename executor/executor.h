@@ -20,9 +20,9 @@ using Runner = absl::AnyInvocable<void(absl::AnyInvocable<void()>) const>;
 //   cancelled, or a service thread: for a run without threads whose deadline has passed, or whose thread was about to
 //   wait for something else, or has a caller that waits for something else. Never the one thread that watches the
 //   deadlines of the process, unless the system gives no other.
-// - A thread in Run works for that run and the other parts of its step, and for no others: the runs of others that it makes ready
-//   go to their threads, or to a service thread. So it comes back at its deadline, and the host may hold a lock that
-//   the `done` of others takes. Service threads are few, whatever waits: Note [Service threads].
+// - A thread in Run works for that run and the other parts of its step, and for no others: the runs of others that it
+//   makes ready go to their threads, or to a service thread. So it comes back at its deadline, and the host may hold a
+//   lock that the `done` of others takes. Service threads are few, whatever waits: Note [Service threads].
 // - `done` is not called from inside a kernel of any run, with one exception: where a kernel itself calls RunAsync, the
 //   run that it starts may be over before that call returns. It may start runs (chains of them do not grow the stack),
 //   and free the manager, the rendezvous, the call frame and everything else that the run was given, also where it is
