@@ -293,10 +293,12 @@ Expr LoopGradients::StartOf(const Loop& loop, const Variable& variable) {
 
 absl::Status LoopGradients::MakeFrame(int32_t frame) {
   Loop& loop = loops_[static_cast<size_t>(frame)];
+  const StaticFrame& forward = info_.frames[static_cast<size_t>(frame)];
+  if (!forward.loop_cond.valid())
+    return Refuse(forward.enters[0], "the loop has no LoopCond, so its values have no gradient");
   LoopFrame* const parent = ParentOf(frame);
   emitter_.SetFrame(parent);
-  loop.frame = std::make_unique<LoopFrame>(info_.frames[static_cast<size_t>(frame)], frame, info_, parent, conditions_,
-                                           emitter_);
+  loop.frame = std::make_unique<LoopFrame>(forward, frame, info_, parent, conditions_, emitter_);
   std::sort(loop.readers.begin(), loop.readers.end());
   loop.readers.erase(std::unique(loop.readers.begin(), loop.readers.end()), loop.readers.end());
   std::vector<NodeId> after;
@@ -305,7 +307,7 @@ absl::Status LoopGradients::MakeFrame(int32_t frame) {
   if (!emitter_.ok()) return emitter_.status();
   for (const NodeId end : after) {
     if (conditions_.Beyond({end, 0}, conditions_.Of(count)).empty()) continue;
-    return Refuse(info_.frames[static_cast<size_t>(frame)].enters[0],
+    return Refuse(forward.enters[0],
                   "another loop reads the values of this one, and runs under other conditions, so it has no gradient");
   }
   return absl::OkStatus();

@@ -182,11 +182,13 @@ TEST_F(StackGradientsTest, AStackThatAFrameWithoutLoopCondFillsIsRefused) {
   const Output inside = b_.Op("Square", "once/square", {b_.Op("Enter", "once/x", {x}, Frame("once"))});
   const Output left = b_.Op("Exit", "once/exit", {b_.Op("StackPushV2", "push", {handle, inside})});
   const Loop loop = Begin("loop", Int("trips", 1));
-  const Variable v = Enter(loop, "v", left);
+  const Output start = Number("start", 1);
+  b_.AddControl(start, left);
+  const Variable v = Enter(loop, "v", start);
   const Output pop = b_.Op("StackPopV2", "pop", {Invariant(loop, "handle", stack)}, {{"elem_type", DType::kFloat}});
   Next(v, "v", b_.Op("Mul", "product", {v.value, pop}));
   End(loop);
-  EXPECT_THAT(Add({v.last}, {x}), StatusIs(absl::StatusCode::kUnimplemented, "pop"));
+  EXPECT_THAT(Add({v.last}, {x}), StatusIs(absl::StatusCode::kUnimplemented, "once/handle"));
 }
 
 TEST_F(StackGradientsTest, AStackThatIsFilledInTwoPlacesIsRefusedByName) {
