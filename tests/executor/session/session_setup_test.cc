@@ -375,7 +375,12 @@ TEST_P(HostExecutorTest, MayThrowAndCallBackLater) {
   OpenIt();
   EXPECT_THAT(Fetch("y", {{"x", Int(3)}}), StatusIs(absl::StatusCode::kDataLoss, "broken"));
   EXPECT_THAT(RunAsync(), StatusIs(absl::StatusCode::kDataLoss, "broken"));
-  for (std::thread& thread : threads) thread.join();
+  std::vector<std::thread> started;
+  {
+    MutexLock lock(&mu);  // The thread may have ended the run before emplace_back has returned.
+    started.swap(threads);
+  }
+  for (std::thread& thread : started) thread.join();
   EXPECT_FALSE(log.lines().empty());
 }
 
